@@ -1,0 +1,89 @@
+import type { JobContext, JobLogger } from '../model/job-context.js';
+import { JobAbortedError, type AbortCause } from '../model/errors.js';
+import type { ClaimedJob } from '../model/job.js';
+
+/** Makes the logger of one attempt; called only when a handler asks for it. */
+export type JobLoggerFactory = (job: ClaimedJob) => JobLogger;
+
+const messages: Readonly<Record<AbortCause, string>> = {
+  timeout: 'the attempt took longer than its timeout',
+  cancelled: 'the job was cancelled',
+  'lease lost': 'this worker lost its claim on the job; another one may run it by now',
+  shutdown: 'the queue is stopping',
+};
+
+/**
+ * One run of a job, and the context that its handler receives.
+ *
+ * Signal and logger are made on demand: most handlers never look at them, and a queue that streams short jobs should not pay for
+ * them. Nothing of an attempt is tied to anything that outlives it.
+ */
+export class Attempt implements JobContext {
+  private controller: AbortController | undefined;
+  private ownLogger: JobLogger | undefined;
+  private abortCause: AbortCause | undefined;
+  /** Whether its claim is known to be lost: its outcome is of no use any more. */
+  isLost = false;
+  /** Moment, on the monotonic clock, before which the lease was last renewed. */
+  renewedAt: number;
+  /** Moment of its start on the monotonic clock. */
+  startedAt = 0;
+  /** Whether a long run has been reported. */
+  isReported = false;
+
+  constructor(
+    /** The job under its claim. */
+    readonly job: ClaimedJob,
+    /** Moment of its claim on the monotonic clock. */
+    readonly claimedAt: number,
+    private readonly makeLogger: JobLoggerFactory,
+  ) {
+    this.renewedAt = claimedAt;
+  }
+
+  get id(): string {
+    return this.job.id;
+  }
+
+  get type(): string {
+    return this.job.type;
+  }
+
+  get attempt(): number {
+    return this.job.attempts + 1;
+  }
+
+  get maxRetries(): number {
+    return this.job.maxRetries;
+  }
+
+  get signal(): AbortSignal {
+    this.controller ??= this.makeController();
+    return this.controller.signal;
+  }
+
+  get logger(): JobLogger {
+    this.ownLogger ??= this.makeLogger(this.job);
+    return this.ownLogger;
+  }
+
+  /** Why the attempt was told to end, if it was. */
+  get aborted(): AbortCause | undefined {
+    return this.abortCause;
+  }
+
+  /** Tells the handler to end. The first cause stands. */
+  abort(cause: AbortCause): void {
+    if (this.abortCause !== undefined) return;
+    this.abortCause = cause;
+    this.controller?.abort(new JobAbortedError(cause, messages[cause]));
+  }
+
+  private makeController(): AbortController {
+    const controller = new AbortController();
+    if (this.abortCause !== undefined) {
+      controller.abort(new JobAbortedError(this.abortCause, messages[this.abortCause]));
+    }
+    return controller;
+  }
+}

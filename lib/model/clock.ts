@@ -1,0 +1,12 @@
+/** Where the engine takes its time from. Moments for people and for stores without a clock of their own; intervals from `monotonic`. */
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Milliseconds that never jump, for measuring intervals. */
+  monotonic(): number;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+};

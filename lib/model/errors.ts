@@ -1,0 +1,110 @@
+/** Base of every error that this library throws. `code` is stable; messages may be reworded. */
+export abstract class JobsError extends Error {
+  abstract readonly code: string;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** An option has a value that it cannot have. The message names the option, the rule and the value. */
+export class InvalidOptionError extends JobsError {
+  readonly code = 'JOBS_INVALID_OPTION';
+}
+
+/** A job type that is no text of 1 to 255 characters, or holds control characters or white space at an end. */
+export class InvalidJobTypeError extends JobsError {
+  readonly code = 'JOBS_INVALID_JOB_TYPE';
+}
+
+/** A payload that JSON cannot carry faithfully. The message names the path of the offending value. */
+export class InvalidPayloadError extends JobsError {
+  readonly code = 'JOBS_INVALID_PAYLOAD';
+}
+
+/** A payload above the limit of the queue or of the database. */
+export class PayloadTooLargeError extends JobsError {
+  readonly code = 'JOBS_PAYLOAD_TOO_LARGE';
+}
+
+/** No handler is registered for this job type. */
+export class UnknownJobTypeError extends JobsError {
+  readonly code = 'JOBS_UNKNOWN_JOB_TYPE';
+}
+
+/** Two different methods or functions want to handle one job type. */
+export class DuplicateHandlerError extends JobsError {
+  readonly code = 'JOBS_DUPLICATE_HANDLER';
+}
+
+/** A class or method that cannot be a handler. */
+export class InvalidHandlerError extends JobsError {
+  readonly code = 'JOBS_INVALID_HANDLER';
+}
+
+/** Two `JobsModule` registrations have the same name. */
+export class DuplicateJobsModuleError extends JobsError {
+  readonly code = 'JOBS_DUPLICATE_MODULE';
+}
+
+/** The persistent queue found no TypeORM DataSource under the expected name. */
+export class MissingDataSourceError extends JobsError {
+  readonly code = 'JOBS_MISSING_DATA_SOURCE';
+}
+
+/** Something injects the persistent queue of a `JobsModule` that was told to do without it. */
+export class PersistentQueueDisabledError extends JobsError {
+  readonly code = 'JOBS_PERSISTENT_DISABLED';
+}
+
+/** The DataSource's database is none of those that the persistent queue knows. */
+export class UnsupportedDatabaseError extends JobsError {
+  readonly code = 'JOBS_UNSUPPORTED_DATABASE';
+}
+
+/** The job table is missing, of another version, or may not be made by this database role. */
+export class SchemaError extends JobsError {
+  readonly code = 'JOBS_SCHEMA';
+}
+
+/** The queue was joined, stopped for good or closed, and takes no more jobs. */
+export class QueueClosedError extends JobsError {
+  readonly code = 'JOBS_QUEUE_CLOSED';
+}
+
+/** The memory queue holds as many waiting jobs as it may. */
+export class QueueFullError extends JobsError {
+  readonly code = 'JOBS_QUEUE_FULL';
+}
+
+/** The `manager` given to `enqueue` cannot be used: released, without a transaction, or of another DataSource. */
+export class InvalidManagerError extends JobsError {
+  readonly code = 'JOBS_INVALID_MANAGER';
+}
+
+/** SQLite only: another transaction on the shared connection stayed open for too long. */
+export class TransactionWaitError extends JobsError {
+  readonly code = 'JOBS_TRANSACTION_WAIT';
+}
+
+/** The database refused or did not answer; `cause` is the driver's own error. */
+export class StoreError extends JobsError {
+  readonly code = 'JOBS_STORE';
+}
+
+/** Why `job.signal` was aborted. */
+export type AbortCause = 'timeout' | 'cancelled' | 'lease lost' | 'shutdown';
+
+/** The reason of an aborted `job.signal`. */
+export class JobAbortedError extends JobsError {
+  readonly code = 'JOBS_ABORTED';
+
+  constructor(
+    /** Why the attempt should end. */
+    readonly reason: AbortCause,
+    message: string,
+  ) {
+    super(message);
+  }
+}

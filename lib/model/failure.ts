@@ -1,0 +1,38 @@
+import { types } from 'node:util';
+import type { ClaimedJob } from './job.js';
+import type { Outcome } from './outcome.js';
+import { backoffDelay, type Backoff } from './retry-policy.js';
+
+/** Longest error text that is kept, in characters. */
+const longestError = 4_000;
+
+/** What a failed attempt is judged by. */
+export interface FailurePolicy {
+  readonly maxRetries: number;
+  readonly backoff: Backoff;
+}
+
+/** The outcome of an attempt that failed: one more retry after its backoff, or the end. */
+export function decideFailure(
+  job: Pick<ClaimedJob, 'attempts'>,
+  error: string,
+  policy: FailurePolicy,
+  random: () => number = Math.random,
+): Outcome {
+  if (job.attempts >= policy.maxRetries) return { kind: 'failed', error };
+  return { kind: 'retried', error, delayMs: backoffDelay(policy.backoff, job.attempts, random) };
+}
+
+/** The text of whatever a handler threw: bounded, and free of what some database refuses in text. */
+export function describeError(error: unknown): string {
+  return textOf(error).replaceAll('\0', '').slice(0, longestError).toWellFormed();
+}
+
+function textOf(error: unknown): string {
+  try {
+    if (types.isNativeError(error) || error instanceof Error) return error.message === '' ? error.name : error.message;
+    return typeof error === 'object' && error !== null ? JSON.stringify(error) : String(error);
+  } catch {
+    return 'an error that has no text';
+  }
+}

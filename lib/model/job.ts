@@ -1,0 +1,45 @@
+import type { JobContext } from './job-context.js';
+
+/** A job that is about to be stored. */
+export interface NewJob {
+  /** UUID v7: ids are time-ordered, so that jobs due at the same moment run in the order of their ids. */
+  readonly id: string;
+  readonly type: string;
+  /** The payload as JSON text. */
+  readonly payload: string;
+  readonly maxRetries: number;
+  /** Milliseconds from now, by the store's clock, until the job is due. Ignored where `runAt` is given. */
+  readonly delayMs: number;
+  /** Moment at which the job is due, epoch milliseconds. */
+  readonly runAt?: number | undefined;
+  /** Memory store only: a function that travels in the place of a registered handler. */
+  readonly run?: JobFunction | undefined;
+}
+
+/** A function given to `JobQueue.submit`. */
+export type JobFunction = (job: JobContext) => unknown;
+
+/**
+ * The right to work on one job until a time: the id of the job and a token that is never used twice.
+ * Every write after the claim names both, so that a worker which lost its claim changes nothing.
+ */
+export interface Lease {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** A job that a worker holds under a lease. */
+export interface ClaimedJob extends Lease {
+  readonly type: string;
+  /** The payload as JSON text. */
+  readonly payload: string;
+  /** Attempts that have failed so far: 0 in the first attempt. */
+  readonly attempts: number;
+  /** Retries allowed after the first attempt. */
+  readonly maxRetries: number;
+  /** How often a worker died, or lost its lease, while it held this job. */
+  readonly interruptions: number;
+  /** Moment at which it was stored, epoch milliseconds; memory jobs do not keep it. */
+  readonly createdAt?: number | undefined;
+  readonly run?: JobFunction | undefined;
+}

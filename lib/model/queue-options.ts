@@ -1,0 +1,162 @@
+import { checkDuration, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
+import { InvalidOptionError } from './errors.js';
+import { resolveBackoff, type Backoff, type BackoffOptions } from './retry-policy.js';
+
+/** Most retries that a job may have. */
+export const mostRetries = 10_000;
+
+/** Options that both queues have. Durations are milliseconds. */
+interface CommonQueueOptions {
+  /** Jobs that run at the same time in this process. Default 4. */
+  workers?: number;
+  /** Retries after the first attempt: 2 means at most 3 attempts. Default 3. */
+  maxRetries?: number;
+  /** How long to wait between attempts. Default 500 ms, doubled each time, at most an hour. */
+  backoff?: BackoffOptions;
+  /** An attempt that takes longer counts as failed and its `signal` is aborted. Default 0: no limit. */
+  timeout?: number;
+  /** How long a stop waits for jobs before it aborts their `signal`. Default 20 000. */
+  shutdownTimeout?: number;
+}
+
+/** Options of the memory queue. */
+export interface MemoryQueueOptions extends CommonQueueOptions {
+  /** Jobs that may wait; `submit` refuses more. Default 100 000. */
+  maxQueued?: number;
+}
+
+/** Options of the persistent queue. */
+export interface PersistentQueueOptions extends CommonQueueOptions {
+  /** TypeORM DataSource, or the name of one. Default: the app's default DataSource. */
+  dataSource?: unknown;
+  /** Table of the jobs, 'schema.table' where the database has schemas; the DataSource's `entityPrefix` comes before it. Default 'rws_jobs'. */
+  tableName?: string;
+  /** 'auto' makes and updates the table, 'check' only looks whether it is right, 'none' trusts you. Default 'auto'. */
+  schema?: 'auto' | 'check' | 'none';
+  /** How often an idle process looks for due jobs when nothing wakes it. Default 500. */
+  pollInterval?: number;
+  /** A claim that was not renewed for this long counts as a dead worker's. Renewed three times in that time. Default 30 000. */
+  lease?: number;
+  /** A job whose worker died this often ends `failed`. Default 3. */
+  maxInterruptions?: number;
+  /** Wait after the second interruption, twice as long after the third, and so on; the first costs no wait. Default 1 000. */
+  interruptionBackoff?: number;
+  /** Most jobs that are claimed ahead of free workers while short jobs stream through. 0 claims none ahead. Default 1 000. */
+  prefetch?: number;
+  /** What becomes of pending jobs that no handler here knows: left to a process that knows them, or failed. Default 'ignore'. */
+  unknownTypes?: 'ignore' | 'fail';
+  /** Largest payload, bytes of JSON. Default 4 194 304 (4 MiB). */
+  maxPayloadSize?: number;
+  /** SQLite: how long to wait for a transaction that other code holds on the shared connection. Default 5 000. */
+  transactionWait?: number;
+  /** PostgreSQL, MySQL: connections of our own, at most. Default 3. */
+  connections?: number;
+  /** PostgreSQL: wake other processes through NOTIFY. Default true. */
+  notify?: boolean;
+}
+
+/** Common options, complete. */
+export interface ResolvedQueueOptions {
+  readonly workers: number;
+  readonly maxRetries: number;
+  readonly backoff: Backoff;
+  readonly timeout: number;
+  readonly shutdownTimeout: number;
+}
+
+export interface ResolvedMemoryOptions extends ResolvedQueueOptions {
+  readonly maxQueued: number;
+}
+
+export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
+  readonly dataSource: unknown;
+  readonly tableName: string;
+  readonly schema: 'auto' | 'check' | 'none';
+  readonly pollInterval: number;
+  readonly lease: number;
+  readonly maxInterruptions: number;
+  readonly interruptionBackoff: number;
+  readonly prefetch: number;
+  readonly unknownTypes: 'ignore' | 'fail';
+  readonly maxPayloadSize: number;
+  readonly transactionWait: number;
+  readonly connections: number;
+  readonly notify: boolean;
+}
+
+const commonDefaults = { workers: 4, maxRetries: 3, timeout: 0, shutdownTimeout: 20_000 };
+const memoryDefaults = { ...commonDefaults, maxQueued: 100_000 };
+const persistentDefaults = {
+  ...commonDefaults,
+  tableName: 'rws_jobs',
+  schema: 'auto',
+  pollInterval: 500,
+  lease: 30_000,
+  maxInterruptions: 3,
+  interruptionBackoff: 1_000,
+  prefetch: 1_000,
+  unknownTypes: 'ignore',
+  maxPayloadSize: 4_194_304,
+  transactionWait: 5_000,
+  connections: 3,
+  notify: true,
+} as const;
+
+/** Completes and checks the options of the memory queue. @throws InvalidOptionError */
+export function resolveMemoryOptions(options: unknown = {}, path = 'memory'): ResolvedMemoryOptions {
+  const given = complete(options, path, memoryDefaults);
+  return Object.freeze({
+    ...resolveCommon(given, path),
+    maxQueued: checkInteger(`${path}.maxQueued`, given['maxQueued'], 1, 100_000_000),
+  });
+}
+
+/** Completes and checks the options of the persistent queue. @throws InvalidOptionError */
+export function resolvePersistentOptions(options: unknown = {}, path = 'persistent'): ResolvedPersistentOptions {
+  const given = complete(options, path, { ...persistentDefaults, dataSource: undefined });
+  const at = (key: string) => [`${path}.${key}`, given[key]] as const;
+  return Object.freeze({
+    ...resolveCommon(given, path),
+    dataSource: given['dataSource'],
+    tableName: checkTableName(`${path}.tableName`, given['tableName']),
+    schema: checkOneOf(...at('schema'), ['auto', 'check', 'none'] as const),
+    pollInterval: checkDuration(...at('pollInterval'), 10),
+    lease: checkDuration(...at('lease'), 100),
+    maxInterruptions: checkInteger(...at('maxInterruptions'), 1, 1_000),
+    interruptionBackoff: checkDuration(...at('interruptionBackoff'), 0, 86_400_000),
+    prefetch: checkInteger(...at('prefetch'), 0, 10_000),
+    unknownTypes: checkOneOf(...at('unknownTypes'), ['ignore', 'fail'] as const),
+    maxPayloadSize: checkInteger(...at('maxPayloadSize'), 1, 1_073_741_824),
+    transactionWait: checkDuration(...at('transactionWait'), 0, 600_000),
+    connections: checkInteger(...at('connections'), 1, 100),
+    notify: checkOneOf(...at('notify'), [true, false] as const),
+  });
+}
+
+function resolveCommon(given: Record<string, unknown>, path: string): ResolvedQueueOptions {
+  return {
+    workers: checkWorkers(given['workers'], `${path}.workers`),
+    maxRetries: checkInteger(`${path}.maxRetries`, given['maxRetries'], 0, mostRetries),
+    backoff: resolveBackoff(given['backoff'], `${path}.backoff`),
+    timeout: checkDuration(`${path}.timeout`, given['timeout']),
+    shutdownTimeout: checkDuration(`${path}.shutdownTimeout`, given['shutdownTimeout'], 0, 86_400_000),
+  };
+}
+
+/** @throws InvalidOptionError unless `workers` is a whole number from 1 to 10 000. */
+export function checkWorkers(workers: unknown, name = 'workers'): number {
+  return checkInteger(name, workers, 1, 10_000);
+}
+
+function checkTableName(option: string, name: unknown): string {
+  if (typeof name === 'string' && /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/.test(name)) return name;
+  throw new InvalidOptionError(
+    `${option} must be letters, digits and underscores, with one dot behind a schema name if there is one, got ${show(name)}`,
+  );
+}
+
+function complete(options: unknown, path: string, defaults: Record<string, unknown>): Record<string, unknown> {
+  const given = checkKnownKeys(path, options, ['backoff', ...Object.keys(defaults)]);
+  const present = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(present) };
+}

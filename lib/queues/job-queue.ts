@@ -1,0 +1,217 @@
+import { Executor } from '../execution/executor.js';
+import { HandlerRegistry } from '../handlers/handler-registry.js';
+import { show } from '../model/check.js';
+import { systemClock, type Clock } from '../model/clock.js';
+import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
+import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
+import { JobEvents } from '../model/events.js';
+import type { JobContext } from '../model/job-context.js';
+import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
+import { checkJobType } from '../model/job-type.js';
+import type { NewJob } from '../model/job.js';
+import { encodePayload } from '../model/payload.js';
+import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
+import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
+import { Watch } from '../runtime/watch.js';
+import { Worker } from '../runtime/worker.js';
+import { MemoryStore } from '../stores/memory/memory-store.js';
+import { graceMs, type QueueParts } from './queue-parts.js';
+import { registerFunction } from './register.js';
+
+/** A job of its own class or object: some work and a name for the log. */
+export interface MemoryJob {
+  /** Stands in log lines. Default `'job'`. */
+  readonly name?: string;
+  /** Does the work. An error, thrown or rejected, is retried. */
+  run(job: JobContext): unknown;
+}
+
+/** Payloads stay in this process, so only nonsense is refused. */
+const largestPayload = 1_073_741_824;
+
+/**
+ * Runs jobs in this process: functions, job objects, and payloads for registered handlers. Fast and without any
+ * store, so what waits is lost when the process ends; `PersistentJobQueue` is for what must not be lost.
+ */
+export class JobQueue {
+  /** The handlers that `submit('type', payload)` runs. */
+  readonly handlers: HandlerRegistry;
+  private readonly options: ResolvedMemoryOptions;
+  private readonly events: JobEvents;
+  private readonly clock: Clock;
+  private readonly store: MemoryStore;
+  private readonly watch = new Watch();
+  private worker: Worker | undefined;
+  private isClosed = false;
+  private isCut = false;
+  private ending: Promise<void> | undefined;
+  private submitted = 0;
+
+  /**
+   * @param options Checked at once. Defaults: 4 workers, 3 retries after 500 ms, 1 s and 2 s.
+   * @throws InvalidOptionError
+   */
+  constructor(
+    options: MemoryQueueOptions = {},
+    private readonly parts: QueueParts = {},
+  ) {
+    this.options = resolveMemoryOptions(options);
+    this.handlers = parts.registry ?? new HandlerRegistry();
+    this.events = parts.events ?? new JobEvents();
+    this.clock = parts.clock ?? systemClock;
+    this.store = new MemoryStore(this.clock, () => this.watch.notify());
+    attachJobLog(this.events, parts.sink ?? jobsLogger(), 'memory');
+    void this.store.listen(() => this.worker?.wake());
+    if (parts.autoStart ?? true) this.start();
+  }
+
+  /**
+   * Registers the function that runs jobs of this type.
+   *
+   * @throws InvalidJobTypeError | InvalidHandlerError | DuplicateHandlerError
+   */
+  register<T extends JobType, P = PayloadOf<T>>(type: T, handler: HandlerFor<T, P>): void {
+    registerFunction(this.handlers, type, handler);
+  }
+
+  /**
+   * Takes a function, a job object, or a payload for a registered handler, and returns at once with the job's id. It runs as
+   * soon as a worker is free, in the order of submission; an error is retried with backoff. A payload is copied here.
+   *
+   * The queue knows nothing of database transactions: what is submitted inside one runs even when it rolls back.
+   *
+   * @throws QueueFullError when `maxQueued` jobs wait; QueueClosedError after `join` or a stop; UnknownJobTypeError for a type without a handler;
+   *   InvalidPayloadError, InvalidOptionError.
+   */
+  submit(run: (job: JobContext) => unknown, options?: SubmitOptions): string;
+  submit(job: MemoryJob, options?: SubmitOptions): string;
+  submit<T extends keyof JobPayloads & string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): string;
+  submit<T extends string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): string;
+  submit(work: unknown, ...rest: readonly unknown[]): string {
+    if (this.isClosed) {
+      throw new QueueClosedError('the memory queue was joined or stopped and takes no more jobs');
+    }
+    if (this.store.waiting >= this.options.maxQueued) {
+      throw new QueueFullError(
+        `the memory queue holds ${this.store.waiting} waiting jobs, its limit (maxQueued); ` +
+          'slow down, raise the limit, or use the persistent queue',
+      );
+    }
+    const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
+    this.store.add(job);
+    return job.id;
+  }
+
+  /** Starts the workers. Needed only after `stop()`, and where the queue was made not to start by itself. */
+  start(): void {
+    if (this.worker !== undefined) return;
+    this.isClosed = false;
+    this.isCut = false;
+    this.worker = this.makeWorker();
+    this.worker.start(this.options.workers);
+  }
+
+  /** Stops accepting jobs and resolves when all that wait and run are done, retries included. */
+  join(): Promise<void> {
+    if (this.store.size > 0) this.start();
+    this.isClosed = true;
+    return this.drain();
+  }
+
+  /**
+   * Stops within `shutdownTimeout`: jobs that run, wait, or become due until then are finished; after it the `signal` of those that still
+   * run is aborted, and the rest is dropped with a line in the log. Jobs are accepted until the queue has stopped.
+   */
+  async stop(): Promise<void> {
+    const { shutdownTimeout } = this.options;
+    const ended = this.drain();
+    const deadline = this.clock.now() + shutdownTimeout;
+    const isDone = (): boolean => this.worker === undefined || !this.store.hasWorkUntil(deadline);
+    await this.watch.until(isDone, shutdownTimeout);
+    this.isCut = true;
+    this.watch.notify();
+    await ended;
+  }
+
+  /** One ending at a time: a stop cuts a join short that would take too long. */
+  private drain(): Promise<void> {
+    this.ending ??= this.finish().finally(() => (this.ending = undefined));
+    return this.ending;
+  }
+
+  private async finish(): Promise<void> {
+    await this.watch.until(() => this.isCut || this.store.size === 0);
+    this.isClosed = true;
+    const waiting = this.store.clear();
+    await this.worker?.stop(0, graceMs);
+    this.worker = undefined;
+    const count = waiting + this.store.clear();
+    if (count > 0) this.events.emit('dropped', { count });
+  }
+
+  private typedJob(type: string, payload: unknown, options: unknown): NewJob {
+    checkJobType(type);
+    this.parts.beforeClaim?.();
+    const handler = this.handlers.get(type);
+    // Before the start handlers may still be on their way; after it nobody else could run the job.
+    if (handler === undefined && this.worker !== undefined) {
+      const known = this.handlers.types().map((name) => `'${name}'`);
+      throw new UnknownJobTypeError(
+        `no handler is registered for job type '${type}'; known are ${known.join(', ') || 'none'}`,
+      );
+    }
+    const text = encodePayload(payload, largestPayload);
+    return this.newJob({ type, payload: text, run: undefined, options, maxRetries: handler?.policy.maxRetries });
+  }
+
+  private functionJob(work: unknown, options: unknown): NewJob {
+    if (typeof work === 'function') {
+      const run = work as NewJob['run'];
+      return this.newJob({ type: 'job', payload: '', run, options, maxRetries: undefined });
+    }
+    if (typeof work === 'object' && work !== null && 'run' in work && typeof work.run === 'function') {
+      const job = work as MemoryJob;
+      const type = job.name === undefined ? 'job' : checkJobType(job.name);
+      return this.newJob({ type, payload: '', run: (context) => job.run(context), options, maxRetries: undefined });
+    }
+    throw new InvalidHandlerError(
+      `submit takes a function, an object with a run() method, or a job type with its payload, got ${show(work)}`,
+    );
+  }
+
+  private newJob(
+    given: Pick<NewJob, 'type' | 'payload' | 'run'> & { options: unknown; maxRetries: number | undefined },
+  ): NewJob {
+    const { delayMs, runAt, maxRetries } = resolveSubmitOptions(given.options);
+    return {
+      id: `memory-${++this.submitted}`,
+      type: given.type,
+      payload: given.payload,
+      maxRetries: maxRetries ?? given.maxRetries ?? this.options.maxRetries,
+      delayMs,
+      runAt,
+      run: given.run,
+    };
+  }
+
+  private makeWorker(): Worker {
+    const { events, clock, store, options, handlers } = this;
+    const sink = this.parts.sink ?? jobsLogger();
+    const parts = {
+      store,
+      events,
+      clock,
+      executor: new Executor(handlers, options),
+      makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
+      keeper: undefined,
+      claimTypes: () => undefined,
+    };
+    return new Worker(parts, {
+      pollMs: Infinity,
+      leaseMs: 0,
+      prefetch: 256,
+      maxInterruptions: Infinity,
+      owner: 'memory',
+    });
+  }
+}

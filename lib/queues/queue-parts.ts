@@ -1,0 +1,20 @@
+import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import type { Clock } from '../model/clock.js';
+import type { JobEvents } from '../model/events.js';
+import type { LogSink } from '../observe/job-log.js';
+
+/** What a queue can be given from outside; what is left out it makes for itself. */
+export interface QueueParts {
+  readonly registry?: HandlerRegistry | undefined;
+  readonly events?: JobEvents | undefined;
+  readonly clock?: Clock | undefined;
+  /** Where log lines go. Default: Nest's `Logger` under the context `Jobs`. */
+  readonly sink?: LogSink | undefined;
+  /** Called before each claim and each submit by type, so that handlers which turned up meanwhile can be registered. */
+  readonly beforeClaim?: (() => void) | undefined;
+  /** Whether the memory queue starts by itself. Default true. */
+  readonly autoStart?: boolean | undefined;
+}
+
+/** How long aborted handlers get to end before they are abandoned, milliseconds. */
+export const graceMs = 300;

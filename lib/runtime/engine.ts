@@ -1,0 +1,81 @@
+import type { Attempt } from '../execution/attempt.js';
+import { LeaseKeeper } from './lease-keeper.js';
+import { Upkeep } from './upkeep.js';
+import { Worker, type WorkerParts, type WorkerSettings } from './worker.js';
+
+export interface EngineSettings extends WorkerSettings {
+  readonly interruptionBackoffMs: number;
+}
+
+export type EngineParts = Omit<WorkerParts, 'keeper'>;
+
+/**
+ * Worker, heartbeat and upkeep over a store that processes share; from its start to its stop, once. A queue that
+ * starts again makes a new one, so that nothing of an old run can reach into the next.
+ */
+export class Engine {
+  private readonly keeper: LeaseKeeper;
+  private readonly worker: Worker;
+  private readonly upkeep: Upkeep;
+  private stopListening: Promise<() => Promise<void>> | undefined;
+
+  constructor(
+    private readonly parts: EngineParts,
+    settings: EngineSettings,
+  ) {
+    const { store, events, clock, claimTypes } = parts;
+    this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
+    this.worker = new Worker({ ...parts, keeper: this.keeper }, settings);
+    this.upkeep = new Upkeep(
+      {
+        store,
+        events,
+        clock,
+        knownTypes: claimTypes,
+        attempts: () => this.worker.attempts(),
+        onRecovered: () => this.worker.wake(),
+      },
+      settings,
+    );
+  }
+
+  /** Attempts that are under way. */
+  attempts(): readonly Attempt[] {
+    return this.worker.attempts();
+  }
+
+  start(workers: number): void {
+    this.worker.start(workers);
+    this.upkeep.start();
+    this.stopListening = this.parts.store.listen(() => this.worker.wake());
+    // Waking is a hint; without it the poll finds the job.
+    this.stopListening.catch(() => undefined);
+  }
+
+  /** Looks for the jobs of dead workers, claims one job of any type, and runs it to its end. */
+  async runOne(): Promise<boolean> {
+    await this.upkeep.recover();
+    return this.worker.runOne();
+  }
+
+  /** Takes back the jobs of dead workers. */
+  recover(): Promise<void> {
+    return this.upkeep.recover();
+  }
+
+  wake(): void {
+    this.worker.wake();
+  }
+
+  /** See `Worker.stop`. The heartbeat goes on until every outcome is stored. */
+  async stop(timeoutMs: number, graceMs: number): Promise<void> {
+    const stopListening = this.stopListening?.then((stop) => stop()).catch(() => undefined);
+    void this.upkeep.stop();
+    await this.worker.stop(timeoutMs, graceMs);
+    await Promise.race([Promise.all([this.keeper.stop(), stopListening]), pause(graceMs)]);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}

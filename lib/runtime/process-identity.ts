@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * What the kernel says of a process; together these name one process of one machine since its boot. Absent where it does
+ * not say it.
+ */
+export interface ProcessFacts {
+  /** New at each boot of the machine. */
+  readonly boot: string;
+  /** Containers have process numbers of their own: only numbers of one space can be compared. */
+  readonly pidSpace: string;
+  readonly pid: number;
+  /** Clock ticks from the boot to the start of the process: process numbers are used again. */
+  readonly startedAt: string;
+}
+
+/** Asks the kernel. Replaced in tests. */
+export interface Kernel {
+  boot(): Promise<string>;
+  pidSpace(): Promise<string>;
+  /** Start of a process; `undefined` when there is none of this number. */
+  startOf(pid: number): Promise<string | undefined>;
+}
+
+/** Where processes leave a mark while they live, so that only owners of this file system are judged. */
+const markFolder = join(tmpdir(), 'nestjs-jobs');
+
+const unknown = '-';
+
+/**
+ * The name under which this process claims jobs, and the judgement whether the process behind such a name is dead.
+ *
+ * The name is `host/boot/pid space/pid/start/random`. An owner counts as dead only when that is proven: it ran on this boot of
+ * this machine, in this process space, with this file system, and the kernel says that its process is gone. Anything less leaves
+ * the job to its lease.
+ */
+export class ProcessIdentity {
+  private constructor(
+    private readonly kernel: Kernel,
+    private readonly facts: ProcessFacts | undefined,
+    /** Unique for each identity that was ever made; at most 200 characters of ASCII. */
+    readonly name: string,
+  ) {}
+
+  static async create(kernel: Kernel = linux): Promise<ProcessIdentity> {
+    const facts = await factsOf(kernel, process.pid);
+    const host = hostname()
+      .replaceAll(/[^\w.-]/g, '_')
+      .slice(0, 60);
+    const parts =
+      facts === undefined
+        ? [unknown, unknown, process.pid, unknown]
+        : [facts.boot, facts.pidSpace, facts.pid, facts.startedAt];
+    const name = [host, ...parts, randomUUID()].join('/');
+    if (facts !== undefined) await leaveMark(name);
+    return new ProcessIdentity(kernel, facts, name);
+  }
+
+  /** Whether the process behind this name is proven to be dead. */
+  async isDead(name: string): Promise<boolean> {
+    const owner = parse(name);
+    if (owner === undefined || this.facts === undefined) return false;
+    if (owner.boot !== this.facts.boot || owner.pidSpace !== this.facts.pidSpace) return false;
+    if (!(await hasMark(name))) return false;
+    try {
+      return (await this.kernel.startOf(owner.pid)) !== owner.startedAt;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Takes away the mark of this process, or of one that is dead and whose jobs have been taken back. */
+  async forget(name: string = this.name): Promise<void> {
+    await rm(markOf(name), { force: true }).catch(() => undefined);
+  }
+}
+
+/** Linux tells all of it under /proc; other systems, and hardened ones, tell less, and then nothing is judged. */
+const linux: Kernel = {
+  async boot() {
+    return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  },
+  async pidSpace() {
+    return (await readlink('/proc/self/ns/pid')).replaceAll(/\D/g, '');
+  },
+  async startOf(pid) {
+    try {
+      const text = await readFile(`/proc/${pid}/stat`, 'utf8');
+      // The second field is the command in brackets, which may hold anything; then come the state and, as field 22, the start.
+      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+      return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      throw error;
+    }
+  },
+};
+
+function isGone(error: unknown): boolean {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return code === 'ENOENT' || code === 'ESRCH';
+}
+
+async function factsOf(kernel: Kernel, pid: number): Promise<ProcessFacts | undefined> {
+  try {
+    const [boot, pidSpace, startedAt] = await Promise.all([kernel.boot(), kernel.pidSpace(), kernel.startOf(pid)]);
+    if (boot === '' || pidSpace === '' || startedAt === undefined) return undefined;
+    return { boot, pidSpace, pid, startedAt };
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(name: string): ProcessFacts | undefined {
+  const [, boot, pidSpace, pid, startedAt, random] = name.split('/');
+  if (boot === undefined || pidSpace === undefined || startedAt === undefined || random === undefined) return undefined;
+  if (boot === unknown || !/^\d+$/.test(pid ?? '')) return undefined;
+  return { boot, pidSpace, pid: Number(pid), startedAt };
+}
+
+function markOf(name: string): string {
+  return join(markFolder, (name.split('/').at(-1) ?? '').replaceAll(/[^0-9a-f-]/g, ''));
+}
+
+/** Without a mark this process will just not be judged. */
+async function leaveMark(name: string): Promise<void> {
+  try {
+    await mkdir(markFolder, { recursive: true, mode: 0o1777 });
+    await writeFile(markOf(name), '', { flag: 'wx' });
+  } catch {
+    return;
+  }
+}
+
+async function hasMark(name: string): Promise<boolean> {
+  try {
+    return (await stat(markOf(name))).isFile();
+  } catch {
+    return false;
+  }
+}

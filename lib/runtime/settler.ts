@@ -1,0 +1,116 @@
+import type { Attempt } from '../execution/attempt.js';
+import type { Execution } from '../execution/executor.js';
+import type { Clock } from '../model/clock.js';
+import type { JobEvents } from '../model/events.js';
+import type { Lease } from '../model/job.js';
+import type { Settlement } from '../stores/job-store.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+
+/** An attempt that has ended, on its way to the store. */
+export interface Ended {
+  readonly attempt: Attempt;
+  readonly execution: Execution;
+  /** Monotonic milliseconds at which it ended. */
+  readonly endedAt: number;
+  /** Sent before without an answer: it may have taken effect, so finding no row is no surprise. */
+  isRepeat: boolean;
+}
+
+/**
+ * Gathers the outcomes of attempts until the worker hands them to the store, many at a time; afterwards says what
+ * has happened. An outcome stays here, its lease renewed, until the store has it.
+ */
+export class Settler {
+  private outbox: Ended[] = [];
+
+  constructor(
+    private readonly events: JobEvents,
+    private readonly keeper: LeaseKeeper | undefined,
+    private readonly clock: Clock,
+  ) {}
+
+  get size(): number {
+    return this.outbox.length;
+  }
+
+  /** Takes over what came of an attempt. A lost claim has no outcome: that was said when it was lost. */
+  add(attempt: Attempt, execution: Execution): void {
+    if (!attempt.isLost) this.outbox.push(this.ended(attempt, execution));
+  }
+
+  ended(attempt: Attempt, execution: Execution): Ended {
+    return { attempt, execution, endedAt: this.clock.monotonic(), isRepeat: false };
+  }
+
+  /** Hands out up to `most` outcomes; give them back with `putBack` or report them with `stored`. */
+  take(most: number): readonly Ended[] {
+    if (this.outbox.length <= most) {
+      const all = this.outbox;
+      this.outbox = [];
+      return all;
+    }
+    return this.outbox.splice(0, most);
+  }
+
+  /** The store did not answer. They go to the end, so that one which cannot be stored does not hold up the others. */
+  putBack(batch: readonly Ended[]): void {
+    for (const ended of batch) {
+      ended.isRepeat = true;
+      this.outbox.push(ended);
+    }
+  }
+
+  /** The store has them, except those in `lost`. */
+  stored(batch: readonly Ended[], lost: readonly Lease[]): void {
+    const lostTokens = new Set(lost.map(({ token }) => token));
+    for (const ended of batch) {
+      const { attempt, execution, isRepeat } = ended;
+      this.keeper?.drop(attempt);
+      if (lostTokens.has(attempt.job.token) && !isRepeat) {
+        attempt.isLost = true;
+        this.events.emit('lost', { job: attempt.job, outcome: execution.outcome.kind });
+      } else {
+        this.tell(ended);
+      }
+    }
+  }
+
+  /** Gives up what could not be stored in time; the leases will end by themselves. */
+  giveUp(): void {
+    const count = this.outbox.length;
+    this.outbox = [];
+    if (count > 0) this.events.emit('unsettled', { count });
+  }
+
+  private tell({ attempt, execution, endedAt }: Ended): void {
+    const { job } = attempt;
+    const { outcome, stack } = execution;
+    const durationMs = endedAt - attempt.startedAt;
+    switch (outcome.kind) {
+      case 'completed':
+        if (this.events.hasListeners('completed')) this.events.emit('completed', { job, durationMs });
+        return;
+      case 'retried':
+        this.events.emit('retried', { job, error: outcome.error, delayMs: outcome.delayMs, durationMs });
+        return;
+      case 'failed':
+        this.events.emit('failed', { job, error: outcome.error, stack, durationMs });
+        return;
+      case 'released':
+        this.events.emit('released', { job });
+        return;
+      case 'abandoned':
+        this.events.emit('abandoned', { job });
+        return;
+    }
+  }
+}
+
+/** What the store needs to know of ended attempts. */
+export function settlementsOf(batch: readonly Ended[]): Settlement[] {
+  return batch.map(({ attempt, execution }) => ({
+    id: attempt.job.id,
+    token: attempt.job.token,
+    outcome: execution.outcome,
+  }));
+}

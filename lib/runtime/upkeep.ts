@@ -1,0 +1,102 @@
+import type { Attempt } from '../execution/attempt.js';
+import type { Clock } from '../model/clock.js';
+import type { JobEvents } from '../model/events.js';
+import type { JobStore, RecoverRequest } from '../stores/job-store.js';
+import { withDeadline } from './deadline.js';
+import { Loop } from './loop.js';
+
+export interface UpkeepSettings {
+  readonly pollMs: number;
+  readonly owner: string;
+  readonly maxInterruptions: number;
+  readonly interruptionBackoffMs: number;
+}
+
+export interface UpkeepParts {
+  readonly store: JobStore;
+  readonly events: JobEvents;
+  readonly clock: Clock;
+  /** Types that this process can run; `undefined` means any. */
+  readonly knownTypes: () => readonly string[] | undefined;
+  readonly attempts: () => readonly Attempt[];
+  /** Called when jobs have become due again. */
+  readonly onRecovered: () => void;
+}
+
+const recoverBatch = 100;
+const answerMs = 30_000;
+const failureRestMs = 1_000;
+const typesIntervalMs = 60_000;
+/** An attempt that runs longer than this is reported once; with a shorter lease it would still be healthy, but somebody should know. */
+const slowAfterMs = 300_000;
+
+/** What must be looked after all the time: leases of dead workers, jobs that nobody knows, attempts that do not end. */
+export class Upkeep {
+  private readonly loop = new Loop(() => this.turn(), 'unref');
+  private typesCheckedAt: number;
+  private readonly reportedTypes = new Set<string>();
+
+  constructor(
+    private readonly parts: UpkeepParts,
+    private readonly settings: UpkeepSettings,
+  ) {
+    this.typesCheckedAt = parts.clock.monotonic() - typesIntervalMs;
+  }
+
+  start(): void {
+    this.loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  /** Takes back the jobs of dead workers, once. */
+  async recover(): Promise<void> {
+    const { store, events, onRecovered } = this.parts;
+    for (;;) {
+      const recovered = await withDeadline(store.recover(this.recoverRequest()), answerMs);
+      for (const job of recovered) events.emit('interrupted', job);
+      if (recovered.some(({ state }) => state === 'pending')) onRecovered();
+      if (recovered.length < recoverBatch) return;
+    }
+  }
+
+  private async turn(): Promise<number> {
+    this.reportSlow();
+    try {
+      await this.recover();
+      await this.reportUnknownTypes();
+      return this.settings.pollMs;
+    } catch {
+      // The worker meets the same failure and reports it.
+      return Math.max(this.settings.pollMs, failureRestMs);
+    }
+  }
+
+  private recoverRequest(): RecoverRequest {
+    const { owner, maxInterruptions, interruptionBackoffMs } = this.settings;
+    return { owner, maxInterruptions, backoffMs: interruptionBackoffMs, limit: recoverBatch };
+  }
+
+  private async reportUnknownTypes(): Promise<void> {
+    const { store, events, clock } = this.parts;
+    const known = this.parts.knownTypes();
+    if (known === undefined || clock.monotonic() - this.typesCheckedAt < typesIntervalMs) return;
+    this.typesCheckedAt = clock.monotonic();
+    const pending = await withDeadline(store.pendingTypes(), answerMs);
+    const types = pending.filter((type) => !known.includes(type) && !this.reportedTypes.has(type));
+    for (const type of types) this.reportedTypes.add(type);
+    if (types.length > 0) events.emit('unknown-types', { types });
+  }
+
+  private reportSlow(): void {
+    const now = this.parts.clock.monotonic();
+    for (const attempt of this.parts.attempts()) {
+      const durationMs = now - attempt.startedAt;
+      if (attempt.isReported || durationMs < slowAfterMs) continue;
+      attempt.isReported = true;
+      this.parts.events.emit('slow', { job: attempt.job, durationMs });
+    }
+  }
+}

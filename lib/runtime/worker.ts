@@ -1,0 +1,258 @@
+import { Attempt, type JobLoggerFactory } from '../execution/attempt.js';
+import type { Executor } from '../execution/executor.js';
+import type { Clock } from '../model/clock.js';
+import type { JobEvents } from '../model/events.js';
+import type { ClaimedJob } from '../model/job.js';
+import type { ClaimRequest, ExchangeResult, JobStore } from '../stores/job-store.js';
+import { Crew } from './crew.js';
+import { withDeadline } from './deadline.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+import { LookAhead } from './look-ahead.js';
+import { Loop } from './loop.js';
+import { Outage } from './outage.js';
+import { settlementsOf, Settler, type Ended } from './settler.js';
+import { Watch } from './watch.js';
+
+export interface WorkerSettings {
+  /** Rest between two looks at an idle store, milliseconds; `Infinity` where the store tells of every due job. */
+  readonly pollMs: number;
+  readonly leaseMs: number;
+  /** Most jobs claimed ahead of free workers. */
+  readonly prefetch: number;
+  /** A job interrupted this often ends failed. */
+  readonly maxInterruptions: number;
+  /** The name of this process in the store. */
+  readonly owner: string;
+}
+
+export interface WorkerParts {
+  readonly store: JobStore;
+  readonly executor: Executor;
+  readonly events: JobEvents;
+  readonly clock: Clock;
+  readonly makeLogger: JobLoggerFactory;
+  /** Absent where leases never end. */
+  readonly keeper: LeaseKeeper | undefined;
+  /** The types to claim; `undefined` means any. Asked before each claim, so that handlers may come later. */
+  readonly claimTypes: () => readonly string[] | undefined;
+}
+
+/** Most outcomes in one statement. */
+const largestBatch = 2_000;
+/** An answer of the store that takes longer counts as none. */
+const answerMs = 30_000;
+
+/**
+ * Claims jobs of one store and has them run, until it is stopped for good.
+ *
+ * One loop exchanges with the store: each turn hands over the outcomes that have gathered and claims as many jobs as
+ * there are free workers, plus a bounded look-ahead. While the statement is on its way, jobs that are at hand run and the
+ * next outcomes gather. An idle worker sends one statement a poll; a lone job waits for nobody.
+ */
+export class Worker {
+  private readonly loop = new Loop(() => this.turn());
+  private readonly settler: Settler;
+  private readonly crew: Crew;
+  private readonly outage: Outage;
+  private readonly lookAhead: LookAhead;
+  private roundTripMs = 1;
+  private mustDisown = false;
+  private runsBeside = 0;
+  private isStopping = false;
+  private readonly watch = new Watch();
+
+  constructor(
+    private readonly parts: WorkerParts,
+    private readonly settings: WorkerSettings,
+  ) {
+    const { events, keeper, clock, executor } = parts;
+    this.settler = new Settler(events, keeper, clock);
+    this.outage = new Outage(events, clock);
+    this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
+    this.crew = new Crew({ executor, settler: this.settler, clock, onEnded: () => this.ended() });
+  }
+
+  /** Starts claiming for `slots` jobs at the same time. */
+  start(slots: number): void {
+    this.crew.open(slots);
+    this.loop.start();
+  }
+
+  /** There may be work: look at once. */
+  wake(): void {
+    this.loop.wake();
+  }
+
+  /** Attempts that are under way. */
+  attempts(): readonly Attempt[] {
+    return this.crew.attempts();
+  }
+
+  /**
+   * Stops claiming, gives back what has not started, and waits for what runs and for its outcomes to be stored. After
+   * `timeoutMs` attempts are told to end; those that do not within `graceMs` are abandoned. Takes at most `timeoutMs` and three times `graceMs`.
+   */
+  async stop(timeoutMs: number, graceMs: number): Promise<void> {
+    this.isStopping = true;
+    this.crew.close();
+    this.ended();
+    await this.watch.until(() => this.crew.isIdle, timeoutMs);
+    this.crew.abort();
+    await this.watch.until(() => this.crew.isIdle, graceMs);
+    this.crew.abandon();
+    await this.watch.until(() => this.settler.size === 0, graceMs);
+    void this.loop.stop().then(() => this.watch.notify());
+    await this.watch.until(() => !this.loop.isActive, graceMs);
+    this.settler.giveUp();
+  }
+
+  /**
+   * Claims one job of any type and runs it to its end, beside the loop or without it. Says whether there was one.
+   *
+   * @throws what the store throws when it cannot be asked; a job that was claimed is settled however long that takes.
+   */
+  async runOne(): Promise<boolean> {
+    this.runsBeside += 1;
+    try {
+      const claim = { ...this.claimOf(1), types: undefined };
+      const { claimed } = await this.parts.store.exchange({ settle: [], claim });
+      const attempt = claimed.map((job) => this.hold(job))[0];
+      if (attempt === undefined) return false;
+      const execution = await this.crew.runBeside(attempt);
+      if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
+      this.crew.leave(attempt);
+      return true;
+    } finally {
+      this.runsBeside -= 1;
+    }
+  }
+
+  private async turn(): Promise<number> {
+    const { clock } = this.parts;
+    this.crew.giveBackStale(clock.monotonic() - Math.max(this.settings.pollMs, 500));
+    if (this.outage.isOn) return this.probe();
+    const batch = this.settler.take(largestBatch);
+    const claim = this.nextClaim();
+    if (batch.length === 0 && claim === undefined) return this.restMs(0, claim);
+    try {
+      const { claimed } = await this.exchange(batch, claim);
+      return this.restMs(claimed.length, claim);
+    } catch (error) {
+      return this.pause(this.outage.failed(error));
+    }
+  }
+
+  /** While the store fails: one outcome and the claim, each by itself, so that neither holds up the other. */
+  private async probe(): Promise<number> {
+    const batch = this.settler.take(1);
+    const claim = this.nextClaim();
+    const failures: unknown[] = [];
+    if (batch.length > 0) await this.exchange(batch, undefined).catch((error: unknown) => failures.push(error));
+    if (claim !== undefined) await this.exchange([], claim).catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) return this.pause(this.outage.failed(failures[0]));
+    this.outage.succeeded();
+    return 0;
+  }
+
+  private async exchange(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<ExchangeResult> {
+    const { store, clock } = this.parts;
+    const sentAt = clock.monotonic();
+    try {
+      if (claim !== undefined) await this.disownUnknown();
+      const request = { settle: settlementsOf(batch), claim };
+      const result = await this.answer(store.exchange(request));
+      this.roundTripMs = clock.monotonic() - sentAt;
+      this.settler.stored(batch, result.lost);
+      this.admit(result.claimed, sentAt);
+      this.watch.notify();
+      return result;
+    } catch (error) {
+      this.settler.putBack(batch);
+      this.mustDisown ||= claim !== undefined;
+      throw error;
+    }
+  }
+
+  /** A store whose leases never end is this process's own memory, which always answers. */
+  private answer<T>(statement: Promise<T>): Promise<T> {
+    return this.parts.keeper === undefined ? statement : withDeadline(statement, answerMs);
+  }
+
+  private async disownUnknown(): Promise<void> {
+    const { store, keeper } = this.parts;
+    if (!this.mustDisown || this.runsBeside > 0) return;
+    await this.answer(
+      store.disown(
+        this.settings.owner,
+        (keeper?.attempts() ?? []).map(({ job }) => job),
+      ),
+    );
+    this.mustDisown = false;
+  }
+
+  private admit(claimed: readonly ClaimedJob[], sentAt: number): void {
+    for (const job of claimed) {
+      const isSuspect = job.interruptions > 0 && job.interruptions >= this.settings.maxInterruptions - 1;
+      this.crew.admit(this.hold(job, sentAt), isSuspect);
+    }
+    this.crew.fill();
+  }
+
+  private hold(job: ClaimedJob, sentAt = this.parts.clock.monotonic()): Attempt {
+    const attempt = new Attempt(job, sentAt, this.parts.makeLogger);
+    this.parts.keeper?.hold(attempt);
+    return attempt;
+  }
+
+  private nextClaim(): ClaimRequest | undefined {
+    if (this.isStopping) return undefined;
+    const ahead = this.lookAhead.want(this.parts.clock.monotonic(), this.roundTripMs);
+    const { free, waiting } = this.crew;
+    const isStocked = free <= 0 && waiting * 2 > ahead;
+    const limit = free + ahead;
+    if (isStocked || limit <= 0) return undefined;
+    const claim = this.claimOf(limit);
+    return claim.types?.length === 0 ? undefined : claim;
+  }
+
+  private claimOf(limit: number): ClaimRequest {
+    const { owner, leaseMs } = this.settings;
+    return { types: this.parts.claimTypes(), limit, owner, leaseMs };
+  }
+
+  private restMs(claimed: number, claim: ClaimRequest | undefined): number {
+    if (this.settler.size > 0 || (claim !== undefined && claimed >= claim.limit)) return 0;
+    if (this.crew.free <= 0 && this.crew.waiting === 0) return Infinity;
+    // Processes that started together should not ask together for ever.
+    return this.settings.pollMs * (0.9 + Math.random() * 0.1);
+  }
+
+  private async settleBeside(ended: Ended): Promise<void> {
+    for (;;) {
+      try {
+        const { lost } = await this.answer(
+          this.parts.store.exchange({ settle: settlementsOf([ended]), claim: undefined }),
+        );
+        this.settler.stored([ended], lost);
+        this.outage.succeeded();
+        return;
+      } catch (error) {
+        ended.isRepeat = true;
+        await this.pause(this.outage.failed(error));
+        if (this.isStopping) return;
+      }
+    }
+  }
+
+  private ended(): void {
+    this.lookAhead.count();
+    this.loop.wake();
+    this.watch.notify();
+  }
+
+  /** Waits out a failure; a wake-up does not cut this short, only a stop does. */
+  private async pause(ms: number): Promise<number> {
+    if (!this.isStopping) await this.watch.until(() => this.isStopping, ms);
+    return this.isStopping ? 50 : 0;
+  }
+}

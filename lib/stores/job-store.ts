@@ -1,0 +1,104 @@
+import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
+import type { Outcome } from '../model/outcome.js';
+
+/** The outcome of one attempt, on its way to the store. */
+export interface Settlement extends Lease {
+  readonly outcome: Outcome;
+}
+
+/** What a worker asks for. */
+export interface ClaimRequest {
+  /** The job types that may be claimed; `undefined` means any. An empty list claims nothing. */
+  readonly types: readonly string[] | undefined;
+  /** How many jobs at the most; at least 1. */
+  readonly limit: number;
+  /** The claiming process; goes into `claimed_by`. */
+  readonly owner: string;
+  readonly leaseMs: number;
+}
+
+export interface ExchangeRequest {
+  readonly settle: readonly Settlement[];
+  readonly claim: ClaimRequest | undefined;
+}
+
+export interface ExchangeResult {
+  /** Settlements that changed no row, because the claim was lost. */
+  readonly lost: readonly Lease[];
+  /** Newly claimed jobs, oldest due first. */
+  readonly claimed: readonly ClaimedJob[];
+}
+
+export interface RecoverRequest {
+  /** Rows of this owner are left alone: it knows best what it holds, even when its heartbeat is late. */
+  readonly owner: string;
+  /** A job interrupted this often ends `failed`. */
+  readonly maxInterruptions: number;
+  /** The n-th interruption makes the job wait (n - 1) times this long: the first one costs no time. */
+  readonly backoffMs: number;
+  /** How many rows at the most in one call. */
+  readonly limit: number;
+}
+
+/** A job whose lease had run out, or that was `running` without one. */
+export interface RecoveredJob {
+  readonly id: string;
+  readonly type: string;
+  /** Its interruptions, this one included. */
+  readonly interruptions: number;
+  readonly state: 'pending' | 'failed';
+}
+
+/**
+ * The working side of a store: everything that the engine needs and nothing else. Each verb is a
+ * single statement, or one short transaction where the database needs one. Moments (what is due, which lease
+ * has ended) are judged by the store's own clock.
+ *
+ * Stores repeat by themselves what the database refused for a passing reason before doing anything (deadlock, serialization, busy).
+ * Anything else is thrown, and the caller decides; a verb that threw may or may not have taken effect.
+ */
+export interface JobStore {
+  /**
+   * Makes the store usable: schema, connections. Called once before any other verb; may be called again after it threw.
+   *
+   * @throws SchemaError when the table is missing or of another version and may not be made.
+   */
+  open(): Promise<void>;
+
+  /**
+   * Stores jobs as `pending`: all of them or none.
+   *
+   * @param manager TypeORM's EntityManager of the caller's transaction; the jobs then live or die with it, and nothing is repeated in it.
+   */
+  insert(jobs: readonly NewJob[], manager?: unknown): Promise<void>;
+
+  /**
+   * Settles outcomes and claims due jobs, together where the database can. A settlement whose token is not the row's token any
+   * more changes nothing and is reported in `lost`.
+   */
+  exchange(request: ExchangeRequest): Promise<ExchangeResult>;
+
+  /** Heartbeat: moves the end of these leases to now + `leaseMs`. Returns those that are lost. */
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>;
+
+  /** Makes running jobs whose lease is over or missing due again, or `failed` when they were interrupted too often. */
+  recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
+
+  /**
+   * Gives back rows that stand under this owner's name though it does not hold them: a claim whose answer was lost on the way.
+   * Nothing is counted. Only to be called while no claim of this owner is under way. Returns how many.
+   */
+  disown(owner: string, held: readonly Lease[]): Promise<number>;
+
+  /** The job types that have pending jobs, due or not. Cheap on large tables. */
+  pendingTypes(): Promise<readonly string[]>;
+
+  /**
+   * Calls `wake` when jobs may have become due: after an insert of this process has committed and, as far as the database can
+   * tell, after one of another process. A hint only. Returns the way to stop listening.
+   */
+  listen(wake: () => void): Promise<() => Promise<void>>;
+
+  /** Gives back what `open` took. The caller's DataSource is not closed. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,53 @@
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Child } from './child.js';
+import { projectRoot } from './markdown.js';
+
+/** What a user would have installed, besides this package. */
+const packages = ['@nestjs', '@types', 'better-sqlite3', 'reflect-metadata', 'rxjs', 'typeorm', 'uuid'];
+
+const tsc = join(projectRoot, 'node_modules/typescript/bin/tsc');
+
+/** A folder outside of the project, with this package installed as a user has it: built, and without its sources. */
+export class UserProject {
+  private constructor(readonly folder: string) {}
+
+  static async create(): Promise<UserProject> {
+    const project = new UserProject(await mkdtemp(join(tmpdir(), 'nestjs-jobs-user-')));
+    await project.write('package.json', '{ "type": "module" }');
+    for (const name of packages) {
+      await symlink(join(projectRoot, 'node_modules', name), await project.make('node_modules', name), 'junction');
+    }
+    const target = await project.make('node_modules/nestjs-jobs/package.json');
+    await cp(join(projectRoot, 'package.json'), target);
+    const dist = join(dirname(target), 'dist');
+    await project.compile('-p', join(projectRoot, 'tsconfig.build.json'), '--outDir', dist);
+    return project;
+  }
+
+  async write(path: string, text: string): Promise<void> {
+    await writeFile(await this.make(path), text);
+  }
+
+  /** @throws Error with what the compiler says, if it says anything. */
+  async compile(...args: string[]): Promise<void> {
+    const compiler = new Child([tsc, ...args], { cwd: this.folder });
+    const { code } = await compiler.ended;
+    if (code !== 0 || compiler.output !== '') throw new Error(compiler.output);
+  }
+
+  run(...args: string[]): Child {
+    return new Child(args, { cwd: this.folder, env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1' } });
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  private async make(...path: string[]): Promise<string> {
+    const file = join(this.folder, ...path);
+    await mkdir(dirname(file), { recursive: true });
+    return file;
+  }
+}

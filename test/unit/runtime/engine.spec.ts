@@ -1,0 +1,398 @@
+import { HandlerRegistry } from '../../../lib/handlers/handler-registry.js';
+import { Executor } from '../../../lib/execution/executor.js';
+import { systemClock } from '../../../lib/model/clock.js';
+import { JobEvents, type JobEventKind } from '../../../lib/model/events.js';
+import type { JobContext } from '../../../lib/model/job-context.js';
+import { defaultBackoff } from '../../../lib/model/retry-policy.js';
+import { Engine, type EngineSettings } from '../../../lib/runtime/engine.js';
+import { ScriptedStore } from '../../support/scripted-store.js';
+import { until } from '../../support/until.js';
+
+const settings: EngineSettings = {
+  pollMs: 10,
+  leaseMs: 30_000,
+  prefetch: 0,
+  maxInterruptions: 3,
+  interruptionBackoffMs: 0,
+  owner: 'me',
+};
+
+const silent = { debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined };
+
+interface Rig {
+  readonly store: ScriptedStore;
+  readonly engine: Engine;
+  readonly told: string[];
+  on(type: string, run: (job: JobContext) => unknown): void;
+}
+
+const engines: Engine[] = [];
+
+function setUp(overrides: Partial<EngineSettings> = {}): Rig {
+  const store = new ScriptedStore();
+  const registry = new HandlerRegistry();
+  const events = new JobEvents();
+  const told: string[] = [];
+  const kinds: JobEventKind[] = ['lost', 'store-down', 'store-up', 'abandoned', 'unsettled'];
+  for (const kind of kinds) events.on(kind, () => told.push(kind));
+  const engine = new Engine(
+    {
+      store,
+      events,
+      clock: systemClock,
+      executor: new Executor(registry, { backoff: defaultBackoff, timeout: 0 }),
+      makeLogger: () => silent,
+      claimTypes: () => registry.types(),
+    },
+    { ...settings, ...overrides },
+  );
+  engines.push(engine);
+  const on = (type: string, run: (job: JobContext) => unknown): void =>
+    registry.add({ type, source: type, policy: {}, run: (_payload, job) => run(job) });
+  return { store, engine, told, on };
+}
+
+afterEach(async () => {
+  await Promise.all(engines.splice(0).map((engine) => engine.stop(0, 10)));
+});
+
+/** Resolves when the job's signal is aborted. */
+const aborted = ({ signal }: JobContext): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });
+
+describe('Engine', () => {
+  it('repeats only the acknowledgement when the store refuses it', async () => {
+    const { store, engine, told, on } = setUp();
+    let runs = 0;
+    on('a', () => ++runs);
+    const job = store.add({ type: 'a' });
+    let failures = 0;
+    store.fault = (request) => {
+      if ((request?.settle.length ?? 0) > 0 && ++failures <= 3) throw new Error('connection lost');
+    };
+
+    engine.start(1);
+    await until(() => store.settled.length === 1);
+
+    expect(runs).toBe(1);
+    expect(store.outcomesOf(job.id)).toEqual(['completed']);
+    await until(() => told.includes('store-up'));
+    expect(told).toEqual(['store-down', 'store-up']);
+  });
+
+  it('lets other jobs flow while one outcome cannot be stored', async () => {
+    const { store, engine, on } = setUp();
+    on('a', () => undefined);
+    const stuck = store.add({ type: 'a' });
+    store.fault = (request) => {
+      if (request?.settle.some(({ id }) => id === stuck.id) === true) throw new Error('no');
+    };
+
+    engine.start(2);
+    for (let n = 0; n < 3; n++) store.add({ type: 'a' });
+    await until(() => store.settled.length === 3);
+
+    expect(store.outcomesOf(stuck.id)).toEqual([]);
+  });
+
+  it('comes back after an outage of any length, reports it once and does not hammer', async () => {
+    const { store, engine, told, on } = setUp();
+    on('a', () => undefined);
+    let isDown = true;
+    store.fault = () => {
+      if (isDown) throw new Error('down');
+    };
+
+    engine.start(4);
+    await until(() => store.requests.length === 3);
+    for (let n = 0; n < 100; n++) engine.wake();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(store.requests.length).toBeLessThan(6);
+    isDown = false;
+    const job = store.add({ type: 'a' });
+    await until(() => store.outcomesOf(job.id).length === 1);
+
+    expect(told).toEqual(['store-down', 'store-up']);
+  });
+
+  it('gives back, after a failed claim, what may stand under its name before it claims again', async () => {
+    const { store, engine, on } = setUp();
+    on('a', aborted);
+    const first = store.add({ type: 'a' });
+    engine.start(2);
+    await until(() => store.held.size === 1);
+    let hasFailed = false;
+    store.fault = (request) => {
+      if (request?.claim !== undefined && !hasFailed) {
+        hasFailed = true;
+        throw new Error('answer lost');
+      }
+    };
+
+    await until(() => store.disowned.length === 1);
+
+    expect(store.disowned[0]?.map(({ id }) => id)).toEqual([first.id]);
+  });
+
+  it('renews leases while a handler runs and while the queue drains', async () => {
+    const { store, engine, on } = setUp({ leaseMs: 100 });
+    let finish = (): void => undefined;
+    on('a', () => new Promise<void>((resolve) => (finish = resolve)));
+    const job = store.add({ type: 'a' });
+    engine.start(1);
+    await until(() => store.extended.length >= 3);
+
+    const stopped = engine.stop(10_000, 100);
+    const seen = store.extended.length;
+    await until(() => store.extended.length >= seen + 3);
+    finish();
+    await stopped;
+
+    expect(store.outcomesOf(job.id)).toEqual(['completed']);
+  });
+
+  it('aborts a job whose claim is lost, says so once and stores nothing of it', async () => {
+    const { store, engine, told, on } = setUp({ leaseMs: 100 });
+    const reasons: unknown[] = [];
+    on('a', async (job) => {
+      await aborted(job);
+      reasons.push(job.signal.reason);
+    });
+    const job = store.add({ type: 'a' });
+    engine.start(1);
+    await until(() => store.held.size === 1);
+
+    store.steal(job.id);
+    await until(() => reasons.length === 1);
+    await engine.stop(100, 100);
+
+    expect(reasons).toEqual([expect.objectContaining({ reason: 'lease lost' })]);
+    expect(told).toEqual(['lost']);
+    expect(store.settled).toEqual([]);
+  });
+
+  it('says so when an outcome comes too late', async () => {
+    const { store, engine, told, on } = setUp();
+    let finish = (): void => undefined;
+    on('a', () => new Promise<void>((resolve) => (finish = resolve)));
+    const job = store.add({ type: 'a' });
+    engine.start(1);
+    await until(() => store.held.size === 1);
+
+    store.steal(job.id);
+    finish();
+    await until(() => told.length === 1);
+
+    expect(told).toEqual(['lost']);
+    expect(store.settled).toEqual([]);
+  });
+
+  it('aborts a job before its lease ends when it cannot be renewed', async () => {
+    const { store, engine, on } = setUp({ leaseMs: 300 });
+    let reason: unknown;
+    let abortedAfter = Infinity;
+    on('a', async (job) => {
+      const startedAt = performance.now();
+      await aborted(job);
+      abortedAfter = performance.now() - startedAt;
+      reason = job.signal.reason;
+    });
+    store.add({ type: 'a' });
+    store.fault = (request) => {
+      if (request === undefined) throw new Error('no heartbeat');
+    };
+
+    engine.start(1);
+    await until(() => reason !== undefined);
+
+    expect(reason).toMatchObject({ reason: 'lease lost' });
+    // No timing of the machine: the abort is judged against the lease itself.
+    expect(Number.isFinite(abortedAfter)).toBe(true);
+  });
+
+  it('runs suspects one at a time and gives the others back', async () => {
+    const { store, engine, on } = setUp();
+    let running = 0;
+    let most = 0;
+    let finish = (): void => undefined;
+    on('a', () => {
+      most = Math.max(most, ++running);
+      return new Promise<void>((resolve) => (finish = resolve));
+    });
+    const first = store.add({ type: 'a', interruptions: 2 });
+    const second = store.add({ type: 'a', interruptions: 2 });
+
+    engine.start(4);
+    await until(() => store.outcomesOf(second.id).length === 1);
+    finish();
+    await until(() => store.outcomesOf(first.id).length === 1);
+
+    expect(most).toBe(1);
+    expect(store.settled.map(({ id, outcome }) => [id, outcome.kind])).toEqual([
+      [second.id, 'released'],
+      [first.id, 'completed'],
+    ]);
+  });
+
+  it('lets jobs with fewer interruptions run side by side', async () => {
+    const { store, engine, on } = setUp();
+    on('a', aborted);
+    for (let n = 0; n < 4; n++) store.add({ type: 'a', interruptions: 1 });
+
+    engine.start(4);
+
+    await until(() => engine.attempts().length === 4);
+  });
+
+  it('claims no more than it has free workers while jobs are long', async () => {
+    const { store, engine, on } = setUp({ prefetch: 1_000 });
+    on('a', aborted);
+    for (let n = 0; n < 50; n++) store.add({ type: 'a' });
+
+    engine.start(4);
+    await until(() => engine.attempts().length === 4);
+    engine.wake();
+    await new Promise((resolve) => setTimeout(resolve, 30));
+
+    expect(store.held.size).toBe(4);
+  });
+
+  it('claims ahead while jobs are short, within its bound', async () => {
+    const { store, engine, on } = setUp({ prefetch: 50 });
+    on('a', () => undefined);
+    for (let n = 0; n < 5_000; n++) store.add({ type: 'a' });
+
+    engine.start(4);
+    await until(() => store.settled.length === 5_000);
+
+    const limits = store.requests.map(({ claim }) => claim?.limit ?? 0);
+    expect(Math.max(...limits)).toBeGreaterThan(4);
+    expect(Math.max(...limits)).toBeLessThanOrEqual(54);
+  });
+
+  it('gives back what it claimed ahead when the workers stay busy', async () => {
+    const { store, engine, on } = setUp({ prefetch: 100 });
+    on('short', () => undefined);
+    on('long', aborted);
+    for (let n = 0; n < 2_000; n++) store.add({ type: 'short' });
+    const long = Array.from({ length: 60 }, () => store.add({ type: 'long' }));
+
+    engine.start(2);
+    await until(() => engine.attempts().filter(({ type }) => type === 'long').length === 2);
+    await until(() => store.held.size === 2);
+
+    const released = long.filter(({ id }) => store.outcomesOf(id).includes('released'));
+    const untouched = store.waiting.length;
+    expect(released.length + untouched).toBe(58);
+  });
+
+  it('gives back on stop what has not started and waits for what runs', async () => {
+    const { store, engine, on } = setUp();
+    let finish = (): void => undefined;
+    on('a', () => new Promise<void>((resolve) => (finish = resolve)));
+    const job = store.add({ type: 'a' });
+    engine.start(1);
+    await until(() => engine.attempts().length === 1);
+
+    const stopped = engine.stop(10_000, 100);
+    const late = store.add({ type: 'a' });
+    finish();
+    await stopped;
+
+    expect(store.outcomesOf(job.id)).toEqual(['completed']);
+    expect(store.outcomesOf(late.id)).toEqual([]);
+    expect(store.held.size).toBe(0);
+  });
+
+  it('gives a job back uncounted when it ends with an error after it was told to stop', async () => {
+    const { store, engine, on } = setUp();
+    on('a', async (job) => {
+      await aborted(job);
+      throw new Error('interrupted');
+    });
+    const job = store.add({ type: 'a' });
+    engine.start(1);
+    await until(() => engine.attempts().length === 1);
+
+    await engine.stop(0, 1_000);
+
+    expect(store.settled.map(({ outcome }) => outcome)).toEqual([{ kind: 'released', delayMs: 0 }]);
+    expect(store.outcomesOf(job.id)).toEqual(['released']);
+  });
+
+  it('counts a failure during the drain as a failure', async () => {
+    const { store, engine, on } = setUp();
+    let fail = (_error: Error): void => undefined;
+    on('a', () => new Promise<void>((_resolve, reject) => (fail = reject)));
+    const job = store.add({ type: 'a' });
+    engine.start(1);
+    await until(() => engine.attempts().length === 1);
+
+    const stopped = engine.stop(10_000, 100);
+    fail(new Error('boom'));
+    await stopped;
+
+    expect(store.outcomesOf(job.id)).toEqual(['retried']);
+  });
+
+  it('abandons a job that ignores the stop, and drops what comes of it later', async () => {
+    const { store, engine, told, on } = setUp();
+    let finish = (): void => undefined;
+    on('a', () => new Promise<void>((resolve) => (finish = resolve)));
+    const job = store.add({ type: 'a' });
+    engine.start(1);
+    await until(() => engine.attempts().length === 1);
+
+    await engine.stop(0, 10);
+    finish();
+    await new Promise((resolve) => setImmediate(resolve));
+
+    expect(store.outcomesOf(job.id)).toEqual(['abandoned']);
+    expect(told).toEqual(['abandoned']);
+  });
+
+  it('ends a stop although the store never answers', async () => {
+    const { store, engine, told, on } = setUp();
+    on('a', () => undefined);
+    store.add({ type: 'a' });
+    store.fault = (request) => {
+      if ((request?.settle.length ?? 0) > 0) throw new Error('down');
+    };
+    engine.start(1);
+    await until(() => told.includes('store-down'));
+
+    await engine.stop(10, 10);
+
+    expect(told).toContain('unsettled');
+  });
+
+  it('runs one job at a time beside the loop', async () => {
+    const { store, engine, on } = setUp();
+    let runs = 0;
+    on('a', () => ++runs);
+    const job = store.add({ type: 'a' });
+
+    const results = [await engine.runOne(), await engine.runOne()];
+
+    expect(results).toEqual([true, false]);
+    expect(runs).toBe(1);
+    expect(store.outcomesOf(job.id)).toEqual(['completed']);
+  });
+
+  it('does not reject a tick whose outcome is stored late', async () => {
+    const { store, engine, on } = setUp();
+    on('a', () => undefined);
+    const job = store.add({ type: 'a' });
+    let failures = 0;
+    store.fault = (request) => {
+      if ((request?.settle.length ?? 0) > 0 && ++failures <= 2) throw new Error('deadlock');
+    };
+
+    await expect(engine.runOne()).resolves.toBe(true);
+
+    expect(store.outcomesOf(job.id)).toEqual(['completed']);
+  });
+});
