@@ -1,0 +1,23 @@
+import { MissingDataSourceError } from '../model/errors.js';
+import type { JobStore } from './job-store.js';
+import type { TypeOrmStoreSettings } from './typeorm/connect.js';
+
+/**
+ * Makes the store over a TypeORM DataSource. TypeORM is loaded here and not before, so that the library works without it.
+ *
+ * @throws MissingDataSourceError when TypeORM is not installed.
+ */
+export async function openTypeOrmStore(dataSource: unknown, settings: TypeOrmStoreSettings): Promise<JobStore> {
+  const { createTypeOrmStore } = await loadTypeOrmStore();
+  return createTypeOrmStore(dataSource, settings);
+}
+
+async function loadTypeOrmStore(): Promise<typeof import('./typeorm/connect.js')> {
+  try {
+    return await import('./typeorm/connect.js');
+  } catch (cause) {
+    const message =
+      'the persistent queue needs TypeORM: install typeorm, or set persistent: false to use the memory queue alone';
+    throw new MissingDataSourceError(message, { cause });
+  }
+}

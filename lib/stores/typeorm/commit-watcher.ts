@@ -1,0 +1,46 @@
+import type { DataSource, EntitySubscriberInterface, QueryRunner } from 'typeorm';
+
+/**
+ * Learns from TypeORM when a transaction of the app ends, so that workers are woken at its commit and not before, and so that on
+ * SQLite those who wait for the shared connection get it between two transactions.
+ */
+export class CommitWatcher {
+  private readonly waiting = new WeakMap<QueryRunner, () => void>();
+  private readonly subscriber: EntitySubscriberInterface = {
+    afterTransactionCommit: ({ queryRunner }) => this.ended(queryRunner, 'committed'),
+    afterTransactionRollback: ({ queryRunner }) => this.ended(queryRunner, 'rolled back'),
+  };
+
+  /** @param onEnd Called after the end of every transaction that is not inside another one. */
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly onEnd: () => void,
+  ) {}
+
+  /** TypeORM makes a new list of subscribers whenever the DataSource is initialized, so this may have to be said again. */
+  attach(): void {
+    const { subscribers } = this.dataSource;
+    if (!subscribers.includes(this.subscriber)) subscribers.push(this.subscriber);
+  }
+
+  detach(): void {
+    const { subscribers } = this.dataSource;
+    const position = subscribers.indexOf(this.subscriber);
+    if (position !== -1) subscribers.splice(position, 1);
+  }
+
+  /** Calls `act` once when the runner's outermost transaction has committed, never if it is rolled back. */
+  afterCommit(runner: QueryRunner, act: () => void): void {
+    this.attach();
+    this.waiting.set(runner, act);
+  }
+
+  private ended(runner: QueryRunner, how: 'committed' | 'rolled back'): void {
+    // The release of a savepoint is called a commit too; the transaction around it is still open then.
+    if (runner.isTransactionActive) return;
+    const act = this.waiting.get(runner);
+    this.waiting.delete(runner);
+    if (how === 'committed') act?.();
+    this.onEnd();
+  }
+}

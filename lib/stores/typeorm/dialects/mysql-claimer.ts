@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import type { ClaimedJob } from '../../../model/job.js';
+import type { ClaimRequest } from '../../job-store.js';
+import { toClaimedJob, toText, type Row } from '../job-row.js';
+import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
+import { candidatesStatement, claimStatement, lockPendingStatement, run } from './mysql-statements.js';
+import { pendingTypesStatement } from './mysql-upkeep.js';
+
+/** How many times the wanted number of jobs a crowded claimer looks at; with so many at it, somebody else gets them. */
+const widestLook = 16;
+/** Bounds the lists in a statement. A worker that wants more asks again. */
+const mostClaimed = 2_048;
+
+/** Due jobs to try for, as they were a moment ago. */
+export interface Candidates {
+  readonly ids: readonly string[];
+  /** More may be due than these. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Claims by primary key. A locking read in the order of the index would lock what it passes and deadlock with inserts and with other
+ * claims; so the index is read without locks, and only the rows found are locked, those of other claimers left out. Where several
+ * processes look at the same jobs, each looks further than it needs.
+ */
+export class MysqlClaimer {
+  private look = 1;
+
+  constructor(
+    private readonly connections: MysqlConnections,
+    private readonly table: string,
+  ) {}
+
+  async candidates({ types, limit }: ClaimRequest): Promise<Candidates> {
+    const most = Math.min(limit, mostClaimed) * this.look;
+    const rows = await this.connections.use(async (connection) => {
+      const wanted = types ?? (await this.pendingTypes(connection));
+      if (wanted.length === 0) return [];
+      return (await run(connection, candidatesStatement(this.table, wanted, most))).rows;
+    });
+    return { ids: rows.map((row) => toText(row['id'])), isCut: rows.length >= most };
+  }
+
+  async pendingTypes(connection: MysqlConnection): Promise<readonly string[]> {
+    const { rows } = await run(connection, pendingTypesStatement(this.table));
+    return rows.map((row) => toText(row['job_type']));
+  }
+
+  /** In a transaction: nobody else claims what is locked here until it is marked. */
+  async claim(
+    connection: MysqlConnection,
+    { ids }: Candidates,
+    { limit, owner, leaseMs }: ClaimRequest,
+  ): Promise<readonly ClaimedJob[]> {
+    const wanted = Math.min(limit, mostClaimed);
+    const locked: Row[] = [];
+    for (let tried = 0; tried < ids.length && locked.length < wanted;) {
+      const next = ids.slice(tried, tried + wanted - locked.length);
+      locked.push(...(await run(connection, lockPendingStatement(this.table, next))).rows);
+      tried += next.length;
+    }
+    if (locked.length === 0) return [];
+    const nonce = `${randomBytes(16).toString('hex')}:`;
+    const claimed = locked.toSorted(byDue).map((row) => toClaimedJob(row, `${nonce}${toText(row['id'])}`));
+    const claimedIds = claimed.map(({ id }) => id);
+    await run(connection, claimStatement(this.table, claimedIds, { nonce, owner, leaseMs }));
+    return claimed;
+  }
+
+  /** Says whether it is worth to look again, further: others were at the same jobs, and there are more. */
+  isCrowdedOut(candidates: Candidates, claimed: readonly ClaimedJob[], { limit }: ClaimRequest): boolean {
+    const isShort = claimed.length < Math.min(limit, mostClaimed);
+    if (!isShort || !candidates.isCut) {
+      if (!isShort) this.look = Math.max(1, this.look / 2);
+      return false;
+    }
+    if (this.look >= widestLook) return false;
+    this.look *= 2;
+    return true;
+  }
+}
+
+function byDue(a: Row, b: Row): number {
+  const earlier = Number(a['next_run_at']) - Number(b['next_run_at']);
+  return earlier !== 0 ? earlier : toText(a['id']) < toText(b['id']) ? -1 : 1;
+}

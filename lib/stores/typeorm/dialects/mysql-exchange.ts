@@ -1,0 +1,87 @@
+import type { ClaimedJob, Lease } from '../../../model/job.js';
+import type { ClaimRequest, ExchangeRequest, ExchangeResult, Settlement } from '../../job-store.js';
+import { toSettledRow } from '../job-row.js';
+import type { Candidates, MysqlClaimer } from './mysql-claimer.js';
+import { retryMysql, UndoTransaction, type MysqlConnection, type MysqlConnections } from './mysql-pool.js';
+import { deleteCompletedStatement, lockHeldStatement, run, settleStatement, slicesOf } from './mysql-statements.js';
+
+/**
+ * Settles and claims in one short transaction. It first takes for granted that every claim is held still; where the counts say
+ * otherwise it undoes all and begins again, this time asking which ones are lost.
+ */
+export class MysqlExchange {
+  constructor(
+    private readonly connections: MysqlConnections,
+    private readonly table: string,
+    private readonly claimer: MysqlClaimer,
+  ) {}
+
+  async exchange({ settle, claim }: ExchangeRequest): Promise<ExchangeResult> {
+    if (claim === undefined) return this.round(settle, async () => []);
+    const first = await this.claimer.candidates(claim);
+    if (first.ids.length === 0 && settle.length === 0) return { lost: [], claimed: [] };
+    const { lost, claimed } = await this.round(settle, (connection) => this.claimer.claim(connection, first, claim));
+    return { lost, claimed: [...claimed, ...(await this.claimFurther(first, claimed, claim))] };
+  }
+
+  private async claimFurther(
+    seen: Candidates,
+    claimed: readonly ClaimedJob[],
+    claim: ClaimRequest,
+  ): Promise<readonly ClaimedJob[]> {
+    if (!this.claimer.isCrowdedOut(seen, claimed, claim)) return [];
+    const rest = { ...claim, limit: claim.limit - claimed.length };
+    const next = await this.claimer.candidates(rest);
+    const more = await this.round([], (connection) => this.claimer.claim(connection, next, rest));
+    return [...more.claimed, ...(await this.claimFurther(next, more.claimed, rest))];
+  }
+
+  private async round(
+    settle: readonly Settlement[],
+    claim: (connection: MysqlConnection) => Promise<readonly ClaimedJob[]>,
+  ): Promise<ExchangeResult> {
+    try {
+      return await this.inTransaction(async (connection) => {
+        await this.settleAll(connection, settle);
+        return { lost: [], claimed: await claim(connection) };
+      });
+    } catch (error) {
+      if (!(error instanceof UndoTransaction)) throw error;
+    }
+    return this.inTransaction(async (connection) => {
+      const lost = await this.findLost(connection, settle);
+      const tokens = new Set(lost.map(({ token }) => token));
+      await this.settleAll(
+        connection,
+        settle.filter(({ token }) => !tokens.has(token)),
+      );
+      return { lost, claimed: await claim(connection) };
+    });
+  }
+
+  private inTransaction<T>(work: (connection: MysqlConnection) => Promise<T>): Promise<T> {
+    return retryMysql(() => this.connections.transaction(work));
+  }
+
+  private async settleAll(connection: MysqlConnection, settle: readonly Settlement[]): Promise<void> {
+    const completed = settle.filter(({ outcome }) => outcome.kind === 'completed');
+    const others = settle.filter(({ outcome }) => outcome.kind !== 'completed').map(toSettledRow);
+    for (const slice of slicesOf(completed)) {
+      const { affected } = await run(connection, deleteCompletedStatement(this.table, slice));
+      if (affected !== slice.length) throw new UndoTransaction();
+    }
+    for (const slice of slicesOf(others)) {
+      const { affected } = await run(connection, settleStatement(this.table, slice));
+      if (affected !== slice.length) throw new UndoTransaction();
+    }
+  }
+
+  private async findLost(connection: MysqlConnection, settle: readonly Settlement[]): Promise<readonly Lease[]> {
+    const held = new Set<unknown>();
+    for (const slice of slicesOf(settle)) {
+      const { rows } = await run(connection, lockHeldStatement(this.table, slice));
+      for (const row of rows) held.add(row['claim_token']);
+    }
+    return settle.filter(({ token }) => !held.has(token)).map(({ id, token }) => ({ id, token }));
+  }
+}

@@ -1,0 +1,78 @@
+import type { Lease } from '../../../model/job.js';
+import { JobState } from '../../../model/job-state.js';
+import type { RecoverRequest } from '../../job-store.js';
+import { interruptionError } from '../job-row.js';
+import { inList, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
+
+const { Pending, Running, Failed } = JobState;
+
+const expired = `status = '${Running}' AND (lease_until IS NULL OR lease_until <= ${mysqlNowMs})
+  AND (claimed_by IS NULL OR claimed_by <> ?)`;
+
+/** Looks without a lock; the ids are tried for afterwards. */
+export function expiredStatement(table: string, { owner, limit }: RecoverRequest): MysqlStatement {
+  const most = Math.max(1, Math.floor(limit));
+  return {
+    text: `SELECT id FROM ${table} WHERE ${expired} ORDER BY lease_until, id LIMIT ${most}`,
+    values: [owner],
+  };
+}
+
+/** Which of these are expired still, locked until the transaction ends; those that another process recovers are passed over. */
+export function lockExpiredStatement(table: string, ids: readonly string[], owner: string): MysqlStatement {
+  const list = inList(ids);
+  return {
+    text: `SELECT id FROM ${table} WHERE id IN (${list.marks}) AND ${expired} ORDER BY id FOR UPDATE SKIP LOCKED`,
+    values: [...list.values, owner],
+  };
+}
+
+/**
+ * The end of a lease counts as an interruption unless the claim was given up on purpose: then `claimed_by` is null. MySQL assigns from
+ * left to right, so what others are computed from comes last.
+ */
+export function recoverStatement(table: string, ids: readonly string[], request: RecoverRequest): MysqlStatement {
+  const list = inList(ids);
+  const { maxInterruptions, backoffMs } = request;
+  const [before, after] = interruptionError(maxInterruptions);
+  const isFailed = 'claimed_by IS NOT NULL AND interruptions + 1 >= ?';
+  return {
+    text: `UPDATE ${table}
+      SET status = CASE WHEN ${isFailed} THEN '${Failed}' ELSE '${Pending}' END,
+        last_error = CASE WHEN ${isFailed} THEN CONCAT(?, interruptions + 1, ?) ELSE last_error END,
+        next_run_at = CASE
+          WHEN ${isFailed} THEN next_run_at
+          WHEN claimed_by IS NOT NULL AND interruptions > 0 THEN ${mysqlNowMs} + interruptions * ?
+          ELSE LEAST(next_run_at, ${mysqlNowMs})
+        END,
+        interruptions = interruptions + CASE WHEN claimed_by IS NULL THEN 0 ELSE 1 END,
+        claimed_by = NULL,
+        claim_token = NULL,
+        lease_until = NULL
+      WHERE id IN (${list.marks})`,
+    values: [maxInterruptions, maxInterruptions, before, after, maxInterruptions, backoffMs, ...list.values],
+  };
+}
+
+export function recoveredStatement(table: string, ids: readonly string[]): MysqlStatement {
+  const list = inList(ids);
+  return {
+    text: `SELECT id, job_type, interruptions, status FROM ${table} WHERE id IN (${list.marks})`,
+    values: list.values,
+  };
+}
+
+export function disownStatement(table: string, owner: string, held: readonly Lease[]): MysqlStatement {
+  const list = inList(held.map(({ token }) => token));
+  return {
+    text: `UPDATE ${table}
+      SET status = '${Pending}', claim_token = NULL, claimed_by = NULL, lease_until = NULL
+      WHERE status = '${Running}' AND claimed_by = ? AND (claim_token IS NULL OR claim_token NOT IN (${list.marks}))`,
+    values: [owner, ...list.values],
+  };
+}
+
+/** The server steps through the index from type to type: it looks at one entry of each, not at one for each job. */
+export function pendingTypesStatement(table: string): MysqlStatement {
+  return { text: `SELECT DISTINCT job_type FROM ${table} WHERE status = '${Pending}'`, values: [] };
+}

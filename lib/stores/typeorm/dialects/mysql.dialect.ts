@@ -1,0 +1,139 @@
+import type { DataSource, QueryRunner } from 'typeorm';
+import type { Lease, NewJob } from '../../../model/job.js';
+import type { ExchangeRequest, ExchangeResult, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import { toRecoveredJob, toText } from '../job-row.js';
+import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
+import { openOwnDataSource } from '../own-data-source.js';
+import { sqlNames, type SqlNames, type TableName } from '../table-name.js';
+import { MysqlClaimer } from './mysql-claimer.js';
+import { MysqlExchange } from './mysql-exchange.js';
+import { MysqlInserter } from './mysql-inserter.js';
+import { MysqlConnections, retryMysql, type MysqlConnection } from './mysql-pool.js';
+import { mysqlSchemaAccess } from './mysql-schema.js';
+import { extendStatement, lockHeldStatement, run, slicesOf } from './mysql-statements.js';
+import {
+  disownStatement,
+  expiredStatement,
+  lockExpiredStatement,
+  recoveredStatement,
+  recoverStatement,
+} from './mysql-upkeep.js';
+import type { SqlDialect } from './sql-dialect.js';
+
+export interface MysqlSettings {
+  readonly name: TableName;
+  readonly schema: SchemaMode;
+  readonly connections: number;
+}
+
+/** What there is while the store is open. */
+interface Opened {
+  readonly own: DataSource;
+  readonly connections: MysqlConnections;
+  readonly inserter: MysqlInserter;
+  readonly claimer: MysqlClaimer;
+  readonly exchanger: MysqlExchange;
+}
+
+/** MySQL 8.0 and MariaDB 10.6, and later. A verb is one statement where it can be, else one short transaction by primary keys. */
+export class MysqlDialect implements SqlDialect {
+  private opened: Opened | undefined;
+  private readonly names: SqlNames;
+
+  constructor(
+    private readonly app: DataSource,
+    private readonly settings: MysqlSettings,
+  ) {
+    this.names = sqlNames(settings.name, '`');
+  }
+
+  async open(): Promise<void> {
+    await this.close();
+    const { table } = this.names;
+    const own = await openOwnDataSource(this.app, this.settings.connections);
+    const connections = new MysqlConnections(own);
+    const inserter = new MysqlInserter(connections, table);
+    const claimer = new MysqlClaimer(connections, table);
+    const exchanger = new MysqlExchange(connections, table, claimer);
+    this.opened = { own, connections, inserter, claimer, exchanger };
+    await inserter.learnLimits();
+    await ensureSchema(this.settings.schema, mysqlSchemaAccess(connections), this.names);
+  }
+
+  insert(jobs: readonly NewJob[]): Promise<void> {
+    return retryMysql(() => this.parts().inserter.insert(jobs));
+  }
+
+  insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
+    return this.parts().inserter.insertWithin(runner, jobs);
+  }
+
+  exchange(request: ExchangeRequest): Promise<ExchangeResult> {
+    return this.parts().exchanger.exchange(request);
+  }
+
+  async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+    const lost: Lease[] = [];
+    for (const slice of slicesOf(leases)) lost.push(...(await this.extendSlice(slice, leaseMs)));
+    return lost;
+  }
+
+  async recover(request: RecoverRequest): Promise<readonly RecoveredJob[]> {
+    const { table } = this.names;
+    const { connections } = this.parts();
+    const { rows } = await connections.use((connection) => run(connection, expiredStatement(table, request)));
+    const ids = rows.map((row) => toText(row['id']));
+    if (ids.length === 0) return [];
+    return this.transaction(async (connection) => {
+      const locked = await run(connection, lockExpiredStatement(table, ids, request.owner));
+      const mine = locked.rows.map((row) => toText(row['id']));
+      if (mine.length === 0) return [];
+      await run(connection, recoverStatement(table, mine, request));
+      return (await run(connection, recoveredStatement(table, mine))).rows.map(toRecoveredJob);
+    });
+  }
+
+  async disown(owner: string, held: readonly Lease[]): Promise<number> {
+    const statement = disownStatement(this.names.table, owner, held);
+    const { affected } = await retryMysql(() =>
+      this.parts().connections.use((connection) => run(connection, statement)),
+    );
+    return affected;
+  }
+
+  pendingTypes(): Promise<readonly string[]> {
+    const { connections, claimer } = this.parts();
+    return connections.use((connection) => claimer.pendingTypes(connection));
+  }
+
+  /** This database tells nobody; jobs of other processes are found by polling. */
+  listen(): () => Promise<void> {
+    return async () => {};
+  }
+
+  async close(): Promise<void> {
+    const { opened } = this;
+    this.opened = undefined;
+    if (opened !== undefined) await opened.own.destroy();
+  }
+
+  private extendSlice(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+    const { table } = this.names;
+    return this.transaction(async (connection) => {
+      const { affected } = await run(connection, extendStatement(table, leases, leaseMs));
+      if (affected === leases.length) return [];
+      const { rows } = await run(connection, lockHeldStatement(table, leases));
+      const held = new Set(rows.map((row) => row['claim_token']));
+      return leases.filter(({ token }) => !held.has(token));
+    });
+  }
+
+  private transaction<T>(work: (connection: MysqlConnection) => Promise<T>): Promise<T> {
+    return retryMysql(() => this.parts().connections.transaction(work));
+  }
+
+  private parts(): Opened {
+    if (this.opened === undefined) throw new Error('the store is not open');
+    return this.opened;
+  }
+}

@@ -1,0 +1,132 @@
+import { JobState } from '../../../model/job-state.js';
+import type { ClaimRequest, ExchangeRequest } from '../../job-store.js';
+import { claimedColumns, toSettledRow, type SettledRow } from '../job-row.js';
+import { pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } from './postgres-values.js';
+
+const { Pending, Running } = JobState;
+
+/**
+ * Settles and claims in one statement, the faster by all the trips and commits that it saves. Parts that have nothing to do are
+ * left out. It answers with the claimed rows, oldest due first, and with a row without a `job_type` for each settlement that changed
+ * nothing.
+ */
+export function exchangeStatement(table: string, { settle, claim }: ExchangeRequest): PgStatement {
+  const values = new PgValues();
+  const completed = settle.filter(({ outcome }) => outcome.kind === 'completed');
+  const others = settle.filter(({ outcome }) => outcome.kind !== 'completed').map(toSettledRow);
+  const parts = [pgMomentPart];
+  const answers: string[] = [];
+  if (claim !== undefined) {
+    parts.push(...claimParts(table, claim, values));
+    answers.push(`SELECT ${claimedColumns.join(', ')}, claim_token, next_run_at FROM claimed`);
+  }
+  if (completed.length > 0) {
+    const leases = values.bindLeases(completed);
+    parts.push(`completed AS (${deleteCompleted(table, leases)})`);
+    answers.push(lostOf('completed', leases));
+  }
+  if (others.length > 0) {
+    const leases = values.bindLeases(others);
+    parts.push(`settled AS (${updateSettled(table, leases, bindOutcomes(values, others))})`);
+    answers.push(lostOf('settled', leases));
+  }
+  const order = claim === undefined ? '' : 'ORDER BY next_run_at, id';
+  return {
+    text: `WITH RECURSIVE ${parts.join(',\n')}\n${answers.join('\nUNION ALL ')}\n${order}`,
+    values: values.list,
+  };
+}
+
+function bindOutcomes(values: PgValues, rows: readonly SettledRow[]): string {
+  const statuses = rows.map(({ status }) => status);
+  const costs = rows.map(({ cost }) => cost);
+  const delays = rows.map(({ delayMs }) => delayMs);
+  return [
+    values.bindPlain(statuses, 'text'),
+    values.bindPlain(costs, 'integer'),
+    values.bindPlain(delays, 'bigint'),
+    values.bindTexts(rows.map(({ error }) => error)),
+  ].join(', ');
+}
+
+function deleteCompleted(table: string, { ids, tokens }: BoundLeases): string {
+  return `DELETE FROM ${table} WHERE id = ANY(${ids}) AND claim_token = ANY(${tokens}) RETURNING claim_token AS token`;
+}
+
+function updateSettled(table: string, { ids, tokens }: BoundLeases, outcomes: string): string {
+  return `
+    UPDATE ${table} AS j
+    SET status = o.status,
+      attempts = j.attempts + o.cost,
+      next_run_at = COALESCE(${pgMoment} + o.delay_ms, j.next_run_at),
+      last_error = COALESCE(o.error, j.last_error),
+      claim_token = NULL,
+      claimed_by = NULL,
+      lease_until = CASE WHEN o.status = '${Running}' THEN j.lease_until END
+    FROM unnest(${ids}, ${tokens}, ${outcomes}) AS o(id, token, status, cost, delay_ms, error)
+    WHERE j.id = o.id AND j.claim_token = o.token
+    RETURNING o.token`;
+}
+
+/** Comparing the two numbers first spares the search for lost ones where there are none. */
+function lostOf(part: string, { ids, tokens }: BoundLeases): string {
+  const unread = claimedColumns.slice(1).map((column) => `NULL AS ${column}`);
+  return `
+    SELECT g.id, ${unread.join(', ')}, g.token AS claim_token, NULL AS next_run_at
+    FROM unnest(${ids}, ${tokens}) AS g(id, token)
+    WHERE (SELECT count(*) FROM ${part}) < cardinality(${ids})
+      AND NOT EXISTS (SELECT FROM ${part} AS p WHERE p.token = g.token)`;
+}
+
+/**
+ * Each type is looked up on its own in the index, so that jobs of other types cost nothing however many lie in front. Rows that
+ * another worker is just claiming are passed over.
+ */
+function claimParts(
+  table: string,
+  { types, limit, owner, leaseMs }: ClaimRequest,
+  values: PgValues,
+): readonly string[] {
+  const wanted = types === undefined ? 'types AS wanted' : `unnest(${values.bindTexts(types)}) AS wanted(job_type)`;
+  const most = values.bind(limit, 'integer');
+  const due = `due AS (
+    SELECT d.id
+    FROM ${wanted}
+    CROSS JOIN LATERAL (
+      SELECT j.id, j.next_run_at
+      FROM ${table} AS j
+      WHERE j.status = '${Pending}' AND j.job_type = wanted.job_type AND j.next_run_at <= ${pgMoment}
+      ORDER BY j.next_run_at, j.id
+      LIMIT ${most}
+      FOR UPDATE SKIP LOCKED
+    ) AS d
+    ORDER BY d.next_run_at, d.id
+    LIMIT ${most}
+  )`;
+  const claimed = `claimed AS (
+    UPDATE ${table} AS j
+    SET status = '${Running}',
+      claim_token = gen_random_uuid(),
+      claimed_by = ${values.bind(owner, 'text')},
+      lease_until = ${pgMoment} + ${values.bind(leaseMs, 'bigint')}
+    FROM due
+    WHERE j.id = due.id
+    RETURNING ${claimedColumns.map((column) => `j.${column}`).join(', ')}, j.claim_token, j.next_run_at
+  )`;
+  return types === undefined ? [pendingTypesPart(table), due, claimed] : [due, claimed];
+}
+
+/** Answers with each type that has pending jobs: one step in the index for each, instead of one for each job. */
+export function pendingTypesStatement(table: string): PgStatement {
+  return { text: `WITH RECURSIVE ${pendingTypesPart(table)}\nSELECT job_type FROM types`, values: [] };
+}
+
+function pendingTypesPart(table: string): string {
+  const next = (above: string): string =>
+    `(SELECT job_type FROM ${table} WHERE status = '${Pending}'${above} ORDER BY job_type LIMIT 1)`;
+  return `types AS (
+    ${next('')}
+    UNION ALL
+    SELECT n.job_type FROM types CROSS JOIN LATERAL ${next(' AND job_type > types.job_type')} AS n
+  )`;
+}

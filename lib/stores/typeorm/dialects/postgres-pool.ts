@@ -1,0 +1,78 @@
+import type { DataSource } from 'typeorm';
+import { UnsupportedDatabaseError } from '../../../model/errors.js';
+import { hasFunctions } from '../guard.js';
+import type { Row } from '../job-row.js';
+
+export interface PgResult {
+  readonly rows: readonly Row[];
+  readonly rowCount: number | null;
+}
+
+export interface PgQuery {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** Milliseconds without an answer after which the client gives up. */
+  readonly query_timeout?: number;
+}
+
+export interface PgQueryable {
+  query(text: string, values?: readonly unknown[]): Promise<PgResult>;
+  query(query: PgQuery): Promise<PgResult>;
+}
+
+/** A client of `pg`, as far as the store uses it. */
+export interface PgClient extends PgQueryable {
+  connect(): Promise<unknown>;
+  end(): Promise<void>;
+  on(event: 'error' | 'end' | 'notification', listener: (event: unknown) => void): unknown;
+  removeListener(event: 'error', listener: (event: unknown) => void): unknown;
+}
+
+export interface PgPoolClient extends PgClient {
+  release(error?: Error | boolean): void;
+}
+
+/** The pool of `pg` inside a TypeORM DataSource. */
+export interface PgPool extends PgQueryable {
+  readonly options: object;
+  readonly Client: new (options: object) => PgClient;
+  connect(): Promise<PgPoolClient>;
+}
+
+/** The pool behind a DataSource; its statements go past the ORM, which costs more than they do. */
+export function postgresPool(dataSource: DataSource): PgPool {
+  const pool: unknown = Reflect.get(dataSource.driver, 'master');
+  if (isPool(pool)) return pool;
+  throw new UnsupportedDatabaseError(
+    "the DataSource of type 'postgres' has no pool of the pg package; use pg 8 without a replacement driver",
+  );
+}
+
+/** Runs statements on one connection, all of them or none. */
+export async function inPgTransaction<T>(pool: PgPool, run: (client: PgQueryable) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  // What it says here, the statement under way says too; unheard it would end the process.
+  const ignore = (): void => {};
+  client.on('error', ignore);
+  try {
+    await client.query('BEGIN');
+    const result = await run(client);
+    await client.query('COMMIT');
+    client.removeListener('error', ignore);
+    client.release();
+    return result;
+  } catch (error) {
+    // Closing the connection ends the transaction, whatever state it is in.
+    client.release(true);
+    throw error;
+  }
+}
+
+/** Tells the connection that a query runner hands out from anything else. */
+export function isQueryable(value: unknown): value is PgQueryable {
+  return hasFunctions(value, ['query']);
+}
+
+function isPool(value: unknown): value is PgPool {
+  return hasFunctions(value, ['query', 'connect', 'Client']);
+}

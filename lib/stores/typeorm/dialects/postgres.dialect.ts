@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import type { DataSource, QueryRunner } from 'typeorm';
+import type { Clock } from '../../../model/clock.js';
+import type { Lease, NewJob } from '../../../model/job.js';
+import type { ExchangeRequest, ExchangeResult, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import { chunksOf } from '../chunks.js';
+import { isAnyDueNow } from '../due-now.js';
+import { toClaimedJob, toRecoveredJob, toText } from '../job-row.js';
+import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
+import { openOwnDataSource } from '../own-data-source.js';
+import { errorField, retryPassing } from '../retry.js';
+import { sqlNames, type SqlNames, type TableName } from '../table-name.js';
+import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
+import { PostgresListener } from './postgres-listener.js';
+import {
+  inPgTransaction,
+  isQueryable,
+  postgresPool,
+  type PgPool,
+  type PgQueryable,
+  type PgResult,
+} from './postgres-pool.js';
+import { findPostgresSchema, postgresSchemaAccess } from './postgres-schema.js';
+import { disownStatement, extendStatement, insertStatement, recoverStatement } from './postgres-statements.js';
+import type { PgStatement } from './postgres-values.js';
+import type { SqlDialect } from './sql-dialect.js';
+
+/** Serialization failure and deadlock: the statement was rolled back whole. */
+const passing = ['40001', '40P01'];
+const longestChannel = 63;
+
+export interface PostgresSettings {
+  readonly name: TableName;
+  readonly schema: SchemaMode;
+  readonly connections: number;
+  readonly isNotifying: boolean;
+  readonly clock: Clock;
+  readonly warn: (message: string) => void;
+}
+
+/** PostgreSQL 13 and later. Every verb is one statement, except an insert too large for one. */
+export class PostgresDialect implements SqlDialect {
+  private own: DataSource | undefined;
+  private pool: PgPool | undefined;
+  private names: SqlNames;
+
+  constructor(
+    private readonly app: DataSource,
+    private readonly settings: PostgresSettings,
+  ) {
+    this.names = sqlNames(settings.name, '"');
+  }
+
+  async open(): Promise<void> {
+    await this.close();
+    this.names = sqlNames(this.settings.name, '"');
+    this.own = await openOwnDataSource(this.app, this.settings.connections);
+    this.pool = postgresPool(this.own);
+    await ensureSchema(this.settings.schema, postgresSchemaAccess(this.pool), this.names);
+    const schema = await findPostgresSchema(this.pool, this.names);
+    if (schema !== undefined) this.names = sqlNames({ ...this.settings.name, schema }, '"');
+  }
+
+  async insert(jobs: readonly NewJob[]): Promise<void> {
+    const chunks = chunksOf(jobs);
+    const [first] = chunks;
+    if (first === undefined) return;
+    if (chunks.length === 1) await this.run(this.insertOf(first));
+    else await this.retried(() => this.insertInTransaction(chunks));
+  }
+
+  async insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
+    const client: unknown = await runner.connect();
+    if (!isQueryable(client))
+      throw new TypeError('the query runner of the manager has no connection of the pg package');
+    for (const chunk of chunksOf(jobs)) await say(client, this.insertOf(chunk));
+  }
+
+  async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
+    const { rows } = await this.run(exchangeStatement(this.names.table, request));
+    const isLost = (row: (typeof rows)[number]): boolean => row['job_type'] === null;
+    return {
+      lost: rows.filter(isLost).map((row) => ({ id: toText(row['id']), token: toText(row['claim_token']) })),
+      claimed: rows.filter((row) => !isLost(row)).map((row) => toClaimedJob(row)),
+    };
+  }
+
+  async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+    const { rows } = await this.run(extendStatement(this.names.table, leases, leaseMs));
+    const kept = new Set(rows.map((row) => row['token']));
+    return leases.filter(({ token }) => !kept.has(token));
+  }
+
+  async recover(request: RecoverRequest): Promise<readonly RecoveredJob[]> {
+    const { rows } = await this.run(recoverStatement(this.names.table, request));
+    return rows.map(toRecoveredJob);
+  }
+
+  async disown(owner: string, held: readonly Lease[]): Promise<number> {
+    const { rowCount } = await this.run(disownStatement(this.names.table, owner, held));
+    return rowCount ?? 0;
+  }
+
+  async pendingTypes(): Promise<readonly string[]> {
+    const { rows } = await this.run(pendingTypesStatement(this.names.table));
+    return rows.map((row) => toText(row['job_type']));
+  }
+
+  listen(wake: () => void): () => Promise<void> {
+    const { isNotifying, warn } = this.settings;
+    if (!isNotifying || this.pool === undefined) return async () => {};
+    const listener = new PostgresListener({ pool: this.pool, channel: this.channel(), wake, warn });
+    listener.start();
+    return () => listener.stop();
+  }
+
+  async close(): Promise<void> {
+    const { own } = this;
+    this.own = undefined;
+    this.pool = undefined;
+    if (own !== undefined) await own.destroy();
+  }
+
+  private run(statement: PgStatement): Promise<PgResult> {
+    return this.retried(() => say(this.openPool(), statement));
+  }
+
+  private retried<T>(run: () => Promise<T>): Promise<T> {
+    return retryPassing((error) => passing.includes(String(errorField(error, 'code'))), run);
+  }
+
+  private async insertInTransaction(chunks: readonly (readonly NewJob[])[]): Promise<void> {
+    await inPgTransaction(this.openPool(), async (client) => {
+      for (const chunk of chunks) await say(client, this.insertOf(chunk));
+    });
+  }
+
+  private insertOf(jobs: readonly NewJob[]): PgStatement {
+    const { isNotifying, clock } = this.settings;
+    const tells = isNotifying && isAnyDueNow(jobs, clock.now());
+    return insertStatement(this.names.table, jobs, tells ? this.channel() : undefined);
+  }
+
+  /** One for each table. A name too long for a channel goes as its hash. */
+  private channel(): string {
+    const { schema, table } = this.names.name;
+    const channel = `nestjs-jobs:${schema ?? ''}.${table}`;
+    if (channel.length <= longestChannel) return channel;
+    return `nestjs-jobs:${createHash('sha256').update(channel).digest('hex').slice(0, 40)}`;
+  }
+
+  private openPool(): PgPool {
+    if (this.pool === undefined) throw new Error('the store is not open');
+    return this.pool;
+  }
+}
+
+function say(client: PgQueryable, { text, values }: PgStatement): Promise<PgResult> {
+  return client.query(text, values);
+}

@@ -1,0 +1,27 @@
+import type { QueryRunner } from 'typeorm';
+import type { Lease, NewJob } from '../../../model/job.js';
+import type { ExchangeRequest, ExchangeResult, RecoveredJob, RecoverRequest } from '../../job-store.js';
+
+/**
+ * What each database does in its own way. The verbs are those of `JobStore`; their statements, how many of them a verb
+ * needs and what makes it safe to say one again differ too much to share text.
+ *
+ * A dialect repeats by itself what the database refused for a passing reason, and throws the driver's own errors.
+ */
+export interface SqlDialect {
+  /** Connections first, then the schema. May be called again after it threw. */
+  open(): Promise<void>;
+  /** All of the jobs or none; committed when the promise resolves. */
+  insert(jobs: readonly NewJob[]): Promise<void>;
+  /** All of the jobs or none, in the transaction that is open on the caller's runner. Nothing is repeated. */
+  insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void>;
+  exchange(request: ExchangeRequest): Promise<ExchangeResult>;
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>;
+  recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
+  disown(owner: string, held: readonly Lease[]): Promise<number>;
+  pendingTypes(): Promise<readonly string[]>;
+  /** Calls `wake` when another process may have stored jobs, as far as this database can tell. Never throws. */
+  listen(wake: () => void): () => Promise<void>;
+  /** Gives back what `open` took. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,109 @@
+import type { Clock } from '../../../model/clock.js';
+import { TransactionWaitError } from '../../../model/errors.js';
+import { isBusy, isIterating, type SqliteHandle } from './sqlite-handle.js';
+
+/** How often it is looked whether the connection has become free. */
+const lookMs = 3;
+/** How long a block is tried again while other connections hold the lock of the file. */
+const busyLimitMs = 10_000;
+const longestBusyPauseMs = 50;
+/** After so long the event loop gets its turn before further blocks run. */
+const turnMs = 20;
+
+interface Waiting {
+  /** Runs the block and tells its promise; throws what makes it worth to wait. */
+  readonly attempt: () => void;
+  readonly reject: (error: unknown) => void;
+  /** Since when it is the app's transactions that hold it up. */
+  heldUpSince: number | undefined;
+  /** Since when it is other connections that do. */
+  busySince: number | undefined;
+}
+
+export interface SqliteGateParts {
+  readonly handle: () => SqliteHandle;
+  readonly clock: Clock;
+  /** How long a block waits for the app's transactions, milliseconds. */
+  readonly transactionWaitMs: number;
+}
+
+/**
+ * Lets blocks onto the app's one connection, in the order of their coming and only while no transaction is open on it. A block is
+ * synchronous, so that it can get into nobody's transaction and nobody into its own. Who finds the connection taken waits without
+ * holding up the event loop: whoever holds it needs that to finish.
+ */
+export class SqliteGate {
+  private readonly queue: Waiting[] = [];
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly parts: SqliteGateParts) {}
+
+  /**
+   * @throws TransactionWaitError when the app's transactions did not leave the connection free in time.
+   * @throws what the block throws; a lock of another connection only after ten seconds.
+   */
+  run<T>(block: (handle: SqliteHandle) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const attempt = (): void => resolve(block(this.parts.handle()));
+      this.queue.push({ attempt, reject, heldUpSince: undefined, busySince: undefined });
+      if (this.queue.length === 1) this.pump();
+    });
+  }
+
+  /** To be called when a transaction has ended, before the next one begins; a look now and then might never hit the gap. */
+  pump(): void {
+    clearTimeout(this.timer);
+    const { clock } = this.parts;
+    const turnEnd = clock.monotonic() + turnMs;
+    let pauseMs: number | undefined;
+    while (this.queue.length > 0 && pauseMs === undefined) {
+      pauseMs = clock.monotonic() > turnEnd ? 0 : this.tryNext(this.queue);
+    }
+    if (pauseMs !== undefined && this.queue.length > 0) this.timer = setTimeout(() => this.pump(), pauseMs);
+  }
+
+  /** Says how long to pause before the next try, or nothing when the first in the queue has had its answer. */
+  private tryNext(queue: Waiting[]): number | undefined {
+    const [next] = queue;
+    if (next === undefined) return undefined;
+    try {
+      if (this.isTaken()) return this.waitForApp();
+      next.attempt();
+    } catch (error) {
+      if (isIterating(error)) return this.waitForApp();
+      if (isBusy(error) && this.mayRetry(next)) return Math.random() * longestBusyPauseMs;
+      next.reject(error);
+    }
+    queue.shift();
+    return undefined;
+  }
+
+  private isTaken(): boolean {
+    const handle = this.parts.handle();
+    return handle.open && handle.inTransaction;
+  }
+
+  /** Everybody waits for the same transaction, so whose time is over goes, wherever in the queue. */
+  private waitForApp(): number {
+    const { clock, transactionWaitMs } = this.parts;
+    const now = clock.monotonic();
+    for (const waiting of this.queue) waiting.heldUpSince ??= now;
+    while (now - (this.queue[0]?.heldUpSince ?? now) > transactionWaitMs) {
+      this.queue
+        .shift()
+        ?.reject(
+          new TransactionWaitError(
+            `a transaction on the shared SQLite connection stayed open for ${transactionWaitMs} ms, so the queue could not ` +
+              'use it: pass { manager } to enqueue inside a transaction, and do not wait for other things in one',
+          ),
+        );
+    }
+    return lookMs;
+  }
+
+  private mayRetry(waiting: Waiting): boolean {
+    const now = this.parts.clock.monotonic();
+    waiting.busySince ??= now;
+    return now - waiting.busySince < busyLimitMs;
+  }
+}

@@ -1,0 +1,71 @@
+import type { DataSource } from 'typeorm';
+import { UnsupportedDatabaseError } from '../../../model/errors.js';
+import { hasFunctions } from '../guard.js';
+import type { Row } from '../job-row.js';
+import { errorField } from '../retry.js';
+
+export type SqliteValue = string | number | null;
+
+/** A prepared statement of better-sqlite3. All of it is synchronous. */
+export interface SqliteStatement {
+  run(...values: readonly SqliteValue[]): { readonly changes: number };
+  get(...values: readonly SqliteValue[]): Row | undefined;
+  all(...values: readonly SqliteValue[]): readonly Row[];
+  /** Nothing can be written on the connection before the iterator has ended. */
+  iterate(...values: readonly SqliteValue[]): IterableIterator<Row>;
+}
+
+/** The app's connection, as better-sqlite3 knows it. */
+export interface SqliteHandle {
+  readonly open: boolean;
+  readonly memory: boolean;
+  /** Whether a transaction is open on it, whoever began it. */
+  readonly inTransaction: boolean;
+  prepare(sql: string): SqliteStatement;
+  exec(sql: string): unknown;
+}
+
+/** The one connection behind a DataSource. It is another one after the DataSource was initialized anew. */
+export function sqliteHandle(dataSource: DataSource): SqliteHandle {
+  const handle: unknown = Reflect.get(dataSource.driver, 'databaseConnection');
+  if (hasFunctions(handle, ['prepare', 'exec'])) return handle as SqliteHandle;
+  throw new UnsupportedDatabaseError("the DataSource of type 'better-sqlite3' has no connection of that package");
+}
+
+/** Another connection, of this process or another, holds the lock; asking again may help. */
+export function isBusy(error: unknown): boolean {
+  const code = String(errorField(error, 'code'));
+  return code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED');
+}
+
+/** Somebody reads row by row on this connection, during which better-sqlite3 refuses to write. */
+export function isIterating(error: unknown): boolean {
+  return error instanceof TypeError && error.message.includes('busy executing a query');
+}
+
+/** How long SQLite itself waits for a lock: synchronously, so that the whole process stands still. */
+const busyTimeoutMs = 10;
+
+/**
+ * Runs a block in a transaction of its own: all of it or nothing, and synchronously, so that nobody else on this connection gets
+ * between its statements. To be called only when no transaction is open.
+ */
+export function inSqliteTransaction<T>(handle: SqliteHandle, block: () => T): T {
+  const appTimeout = readBusyTimeout(handle);
+  handle.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  try {
+    handle.exec('BEGIN IMMEDIATE');
+    const result = block();
+    handle.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (handle.inTransaction) handle.exec('ROLLBACK');
+    throw error;
+  } finally {
+    handle.exec(`PRAGMA busy_timeout = ${appTimeout}`);
+  }
+}
+
+function readBusyTimeout(handle: SqliteHandle): number {
+  return Number(handle.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0);
+}

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
+import { JobState } from '../../../model/job-state.js';
+import type { ClaimRequest, RecoveredJob, RecoverRequest, Settlement } from '../../job-store.js';
+import { interruptionError, toClaimedJob, toSettledRow, toText, type Row } from '../job-row.js';
+import type { SqliteHandle } from './sqlite-handle.js';
+import { SqliteStatements } from './sqlite-statements.js';
+
+/** The verbs on one connection, synchronous; whoever calls them sees to the transaction. Row by row is as fast as any list here. */
+export class SqliteJobs {
+  private readonly statements: SqliteStatements;
+
+  constructor(
+    readonly handle: SqliteHandle,
+    table: string,
+  ) {
+    this.statements = new SqliteStatements(handle, table);
+  }
+
+  insert(jobs: readonly NewJob[], now: number): void {
+    const insert = this.statements.get('insert');
+    for (const { id, type, payload, maxRetries, delayMs, runAt } of jobs) {
+      insert.run(id, type, payload, maxRetries, runAt ?? now + delayMs, now);
+    }
+  }
+
+  /** Returns the leases that were lost. */
+  settle(settlements: readonly Settlement[], now: number): readonly Lease[] {
+    return settlements.filter((settlement) => !this.settleOne(settlement, now)).map(({ id, token }) => ({ id, token }));
+  }
+
+  /** The ids of due jobs, oldest first. */
+  due({ types = this.pendingTypes(), limit }: ClaimRequest, now: number): readonly string[] {
+    const [only] = types;
+    if (only === undefined) return [];
+    if (types.length > 1) return this.dueOfMany(types, limit, now);
+    return this.statements.get('due').all(only, now, limit).map(idOf);
+  }
+
+  claim(ids: readonly string[], { owner, leaseMs }: ClaimRequest, now: number): readonly ClaimedJob[] {
+    const read = this.statements.get('read');
+    const claim = this.statements.get('claim');
+    const nonce = `${randomBytes(16).toString('hex')}:`;
+    return ids.flatMap((id) => {
+      const row = read.get(id);
+      const token = `${nonce}${id}`;
+      if (row === undefined || claim.run(token, owner, now + leaseMs, id).changes === 0) return [];
+      return [toClaimedJob(row, token)];
+    });
+  }
+
+  /** Returns the leases that were lost. */
+  extend(leases: readonly Lease[], until: number): readonly Lease[] {
+    const extend = this.statements.get('extend');
+    return leases.filter(({ id, token }) => extend.run(until, id, token).changes === 0);
+  }
+
+  /** Running jobs whose lease is over or missing, except the owner's own. */
+  expired({ owner, limit }: RecoverRequest, now: number): readonly Row[] {
+    return this.statements.get('expired').all(now, owner, limit);
+  }
+
+  /** The end of a lease counts as an interruption unless the claim was given up on purpose: then `claimed_by` is null. */
+  recover(row: Row, { maxInterruptions, backoffMs }: RecoverRequest, now: number): RecoveredJob {
+    const isCounted = row['claimed_by'] !== null;
+    const interruptions = Number(row['interruptions']) + (isCounted ? 1 : 0);
+    const isFailed = isCounted && interruptions >= maxInterruptions;
+    const isRepeated = isCounted && interruptions > 1;
+    const before = Number(row['next_run_at']);
+    const dueAt = isRepeated ? now + (interruptions - 1) * backoffMs : Math.min(before, now);
+    const state = isFailed ? JobState.Failed : JobState.Pending;
+    const error = isFailed ? interruptionError(maxInterruptions).join(String(interruptions)) : null;
+    const id = idOf(row);
+    this.statements.get('recover').run(state, interruptions, isFailed ? before : dueAt, error, id);
+    return { id, type: toText(row['job_type']), interruptions, state };
+  }
+
+  disown(owner: string, held: readonly Lease[]): number {
+    const disown = this.statements.get('disown');
+    const tokens = new Set<unknown>(held.map(({ token }) => token));
+    const rows = this.statements.get('owned').all(owner);
+    const strays = rows.filter((row) => !tokens.has(row['claim_token']));
+    for (const row of strays) disown.run(idOf(row));
+    return strays.length;
+  }
+
+  pendingTypes(): readonly string[] {
+    return this.statements
+      .get('pendingTypes')
+      .all()
+      .map((row) => toText(row['job_type']));
+  }
+
+  private settleOne({ outcome, ...lease }: Settlement, now: number): boolean {
+    if (outcome.kind === 'completed')
+      return this.statements.get('deleteCompleted').run(lease.id, lease.token).changes > 0;
+    const { status, cost, delayMs, error } = toSettledRow({ ...lease, outcome });
+    const dueAt = delayMs === null ? null : now + delayMs;
+    return this.statements.get('settle').run(status, cost, dueAt, error, status, lease.id, lease.token).changes > 0;
+  }
+
+  /** Merges the cursors of all types, so that no more rows are read than are wanted, and one more of each type. */
+  private dueOfMany(types: readonly string[], limit: number, now: number): readonly string[] {
+    const cursors = types.map((type, index) => this.statements.get('due', index).iterate(type, now, limit));
+    try {
+      return mergeByDue(cursors, limit).map(idOf);
+    } finally {
+      for (const cursor of cursors) cursor.return?.();
+    }
+  }
+}
+
+function mergeByDue(cursors: readonly Iterator<Row>[], limit: number): readonly Row[] {
+  const heads = cursors.map((cursor) => ({ cursor, head: cursor.next() }));
+  const merged: Row[] = [];
+  while (merged.length < limit) {
+    let first: (typeof heads)[number] | undefined;
+    for (const candidate of heads) {
+      if (candidate.head.done === true) continue;
+      if (first === undefined || isEarlier(candidate.head.value, first.head.value as Row)) first = candidate;
+    }
+    if (first === undefined) break;
+    merged.push(first.head.value as Row);
+    first.head = first.cursor.next();
+  }
+  return merged;
+}
+
+function isEarlier(a: Row, b: Row): boolean {
+  const difference = Number(a['next_run_at']) - Number(b['next_run_at']);
+  return difference === 0 ? idOf(a) < idOf(b) : difference < 0;
+}
+
+function idOf(row: Row): string {
+  return toText(row['id']);
+}

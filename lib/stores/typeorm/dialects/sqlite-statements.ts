@@ -1,0 +1,108 @@
+import { JobState } from '../../../model/job-state.js';
+import { claimedColumns } from '../job-row.js';
+import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
+
+const { Pending, Running } = JobState;
+
+/**
+ * The statements of one connection, each prepared when it is first needed: once for every connection. Values are bound in the order of
+ * their marks; moments are epoch milliseconds of this process's clock.
+ */
+export class SqliteStatements {
+  private readonly texts: Readonly<Record<StatementName, string>>;
+  private readonly prepared = new Map<string, SqliteStatement>();
+
+  constructor(
+    private readonly handle: SqliteHandle,
+    table: string,
+  ) {
+    this.texts = { ...workingTexts(table), ...upkeepTexts(table) };
+  }
+
+  /** @param copy Several cursors over one text need a statement each. */
+  get(name: StatementName, copy = 0): SqliteStatement {
+    const key = `${name} ${copy}`;
+    const known = this.prepared.get(key);
+    if (known !== undefined) return known;
+    const statement = this.handle.prepare(this.texts[name]);
+    this.prepared.set(key, statement);
+    return statement;
+  }
+}
+
+type StatementName = keyof ReturnType<typeof workingTexts> | keyof ReturnType<typeof upkeepTexts>;
+
+function workingTexts(table: string) {
+  return {
+    /** id, job_type, payload, max_retries, next_run_at, created_at */
+    insert: `
+      INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
+      VALUES (?, ?, ?, '${Pending}', ?, ?, ?)`,
+    /** id, claim_token */
+    deleteCompleted: `DELETE FROM ${table} WHERE id = ? AND claim_token = ?`,
+    /** status, added attempts, next_run_at or null, last_error or null, status again, id, claim_token */
+    settle: `
+      UPDATE ${table}
+      SET status = ?,
+        attempts = attempts + ?,
+        next_run_at = COALESCE(?, next_run_at),
+        last_error = COALESCE(?, last_error),
+        claim_token = NULL,
+        claimed_by = NULL,
+        lease_until = CASE WHEN ? = '${Running}' THEN lease_until END
+      WHERE id = ? AND claim_token = ?`,
+    /** job_type, now, limit */
+    due: `
+      SELECT id, next_run_at FROM ${table}
+      WHERE status = '${Pending}' AND job_type = ? AND next_run_at <= ?
+      ORDER BY next_run_at, id
+      LIMIT ?`,
+    /** id */
+    read: `SELECT ${claimedColumns.join(', ')} FROM ${table} WHERE id = ?`,
+    /** claim_token, claimed_by, lease_until, id */
+    claim: `
+      UPDATE ${table}
+      SET status = '${Running}', claim_token = ?, claimed_by = ?, lease_until = ?
+      WHERE id = ? AND status = '${Pending}'`,
+    pendingTypes: `
+      WITH RECURSIVE types (job_type) AS (
+        SELECT min(job_type) FROM ${table} WHERE status = '${Pending}'
+        UNION ALL
+        SELECT (SELECT min(job_type) FROM ${table} WHERE status = '${Pending}' AND job_type > types.job_type)
+        FROM types
+        WHERE types.job_type IS NOT NULL
+      )
+      SELECT job_type FROM types WHERE job_type IS NOT NULL`,
+  };
+}
+
+function upkeepTexts(table: string) {
+  return {
+    /** lease_until, id, claim_token */
+    extend: `UPDATE ${table} SET lease_until = ? WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
+    /** now, owner, limit */
+    expired: `
+      SELECT id, job_type, interruptions, claimed_by, next_run_at FROM ${table}
+      WHERE status = '${Running}' AND (lease_until IS NULL OR lease_until <= ?) AND claimed_by IS NOT ?
+      ORDER BY lease_until, id
+      LIMIT ?`,
+    /** status, interruptions, next_run_at, last_error or null, id */
+    recover: `
+      UPDATE ${table}
+      SET status = ?,
+        interruptions = ?,
+        next_run_at = ?,
+        last_error = COALESCE(?, last_error),
+        claim_token = NULL,
+        claimed_by = NULL,
+        lease_until = NULL
+      WHERE id = ?`,
+    /** claimed_by */
+    owned: `SELECT id, claim_token FROM ${table} WHERE status = '${Running}' AND claimed_by = ?`,
+    /** id */
+    disown: `
+      UPDATE ${table}
+      SET status = '${Pending}', claim_token = NULL, claimed_by = NULL, lease_until = NULL
+      WHERE id = ?`,
+  };
+}

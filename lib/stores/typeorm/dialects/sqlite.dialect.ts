@@ -1,0 +1,138 @@
+import type { DataSource, QueryRunner } from 'typeorm';
+import type { Clock } from '../../../model/clock.js';
+import { InvalidManagerError } from '../../../model/errors.js';
+import type { Lease, NewJob } from '../../../model/job.js';
+import type { ExchangeRequest, ExchangeResult, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
+import { sqlNames, type SqlNames, type TableName } from '../table-name.js';
+import { SqliteGate } from './sqlite-gate.js';
+import { inSqliteTransaction, sqliteHandle, type SqliteHandle } from './sqlite-handle.js';
+import { SqliteJobs } from './sqlite-jobs.js';
+import { sqliteSchemaAccess } from './sqlite-schema.js';
+import { watchForCommits } from './sqlite-watcher.js';
+import type { SqlDialect } from './sql-dialect.js';
+
+const nothing: ExchangeResult = { lost: [], claimed: [] };
+const savepoint = 'nestjs_jobs_insert';
+
+export interface SqliteSettings {
+  readonly name: TableName;
+  readonly schema: SchemaMode;
+  readonly transactionWaitMs: number;
+  readonly clock: Clock;
+}
+
+/**
+ * SQLite through the app's own connection, the only one there is. Every verb is one synchronous block that the gate lets onto it
+ * between the app's transactions.
+ */
+export class SqliteDialect implements SqlDialect {
+  private readonly names: SqlNames;
+  private readonly gate: SqliteGate;
+  private known: SqliteJobs | undefined;
+
+  constructor(
+    private readonly app: DataSource,
+    private readonly settings: SqliteSettings,
+  ) {
+    const { name, clock, transactionWaitMs } = settings;
+    this.names = sqlNames(name, '"');
+    this.gate = new SqliteGate({ handle: () => sqliteHandle(this.app), clock, transactionWaitMs });
+  }
+
+  async open(): Promise<void> {
+    await ensureSchema(this.settings.schema, sqliteSchemaAccess(this.gate), this.names);
+  }
+
+  insert(jobs: readonly NewJob[]): Promise<void> {
+    return this.write((own) => own.insert(jobs, this.now()));
+  }
+
+  /** The caller's transaction is open on this very connection, so the rows go straight into it. */
+  async insertWithin(_runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
+    const handle = sqliteHandle(this.app);
+    if (!handle.inTransaction) {
+      throw new InvalidManagerError(
+        'the transaction of the manager has not begun or is over; call enqueue inside it, and await it there',
+      );
+    }
+    const insert = (): void => this.jobs(handle).insert(jobs, this.now());
+    if (jobs.length === 1) insert();
+    else allOrNone(handle, insert);
+  }
+
+  exchange({ settle, claim }: ExchangeRequest): Promise<ExchangeResult> {
+    return this.gate.run((handle) => {
+      const own = this.jobs(handle);
+      const now = this.now();
+      // A look takes no lock, so that idle processes do not stand in the way of busy ones.
+      if (settle.length === 0 && (claim === undefined || own.due({ ...claim, limit: 1 }, now).length === 0))
+        return nothing;
+      return inSqliteTransaction(handle, () => ({
+        lost: own.settle(settle, now),
+        claimed: claim === undefined ? [] : own.claim(own.due(claim, now), claim, now),
+      }));
+    });
+  }
+
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+    return this.write((own) => own.extend(leases, this.now() + leaseMs));
+  }
+
+  recover(request: RecoverRequest): Promise<readonly RecoveredJob[]> {
+    return this.gate.run((handle) => {
+      const own = this.jobs(handle);
+      const now = this.now();
+      if (own.expired({ ...request, limit: 1 }, now).length === 0) return [];
+      return inSqliteTransaction(handle, () => own.expired(request, now).map((row) => own.recover(row, request, now)));
+    });
+  }
+
+  disown(owner: string, held: readonly Lease[]): Promise<number> {
+    return this.write((own) => own.disown(owner, held));
+  }
+
+  pendingTypes(): Promise<readonly string[]> {
+    return this.gate.run((handle) => this.jobs(handle).pendingTypes());
+  }
+
+  listen(wake: () => void): () => Promise<void> {
+    const stop = watchForCommits(() => sqliteHandle(this.app), wake);
+    return async () => stop();
+  }
+
+  async close(): Promise<void> {
+    this.known = undefined;
+  }
+
+  /** A transaction of the app has ended: those who wait have their turn before the next one begins. */
+  transactionEnded(): void {
+    this.gate.pump();
+  }
+
+  private write<T>(block: (own: SqliteJobs) => T): Promise<T> {
+    return this.gate.run((handle) => inSqliteTransaction(handle, () => block(this.jobs(handle))));
+  }
+
+  private jobs(handle: SqliteHandle): SqliteJobs {
+    if (this.known?.handle !== handle) this.known = new SqliteJobs(handle, this.names.table);
+    return this.known;
+  }
+
+  private now(): number {
+    return this.settings.clock.now();
+  }
+}
+
+/** Where SQLite has undone the whole transaction there is no savepoint left, and nothing to undo. */
+function allOrNone(handle: SqliteHandle, block: () => void): void {
+  handle.exec(`SAVEPOINT ${savepoint}`);
+  try {
+    block();
+  } catch (error) {
+    if (handle.inTransaction) handle.exec(`ROLLBACK TO ${savepoint}`);
+    throw error;
+  } finally {
+    if (handle.inTransaction) handle.exec(`RELEASE ${savepoint}`);
+  }
+}

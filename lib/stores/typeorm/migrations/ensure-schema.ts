@@ -1,0 +1,77 @@
+import { SchemaError } from '../../../model/errors.js';
+import type { SqlNames } from '../table-name.js';
+import {
+  describeGaps,
+  isNewer,
+  isUsable,
+  newestVersion,
+  planSchema,
+  type FoundSchema,
+  type SchemaSql,
+} from './schema-plan.js';
+
+/** Who sees to the job table: `auto` makes it, `check` only looks at it, `none` does not even look. */
+export type SchemaMode = 'auto' | 'check' | 'none';
+
+/** From what is there to the statements that make the rest. */
+export type SchemaPlan = (found: FoundSchema) => readonly string[];
+
+/** One database's way to look at our tables and to change them. */
+export interface SchemaAccess {
+  readonly sql: SchemaSql;
+  read(names: SqlNames): Promise<FoundSchema>;
+  /** Under a lock that all processes share: reads once more, and runs what the plan makes of it. */
+  migrate(names: SqlNames, plan: SchemaPlan): Promise<void>;
+  /** Whether the database refused for want of rights. */
+  isForbidden(error: unknown): boolean;
+}
+
+/**
+ * Sees to it that the job table is there and of a version that this code can work with. Where all is well it only reads, without any
+ * lock.
+ *
+ * @throws SchemaError
+ */
+export async function ensureSchema(mode: SchemaMode, access: SchemaAccess, names: SqlNames): Promise<void> {
+  if (mode === 'none') return;
+  const found = await access.read(names);
+  if (isUsable(found, names, access.sql.family)) return;
+  if (isNewer(found)) throw tooNew(found, names);
+  if (mode === 'check') throw notReady(found, names, access);
+  try {
+    await access.migrate(names, planFor(names, access.sql));
+  } catch (error) {
+    throw access.isForbidden(error) ? forbidden(error, names) : error;
+  }
+}
+
+/** What a migration does: whichever of several processes, or the runtime, comes first, the others find nothing left to do. */
+export function planFor(names: SqlNames, sql: SchemaSql): SchemaPlan {
+  return (found) => {
+    if (!isNewer(found)) return planSchema(found, names, sql);
+    if (isUsable(found, names, sql.family)) return [];
+    throw tooNew(found, names);
+  };
+}
+
+function tooNew(found: FoundSchema, names: SqlNames): SchemaError {
+  return new SchemaError(
+    `the job table ${names.table} has version ${found.version}, which needs a release of nestjs-jobs that knows version ` +
+      `${found.compatibleWith} (this one knows up to ${newestVersion}): upgrade nestjs-jobs`,
+  );
+}
+
+function notReady(found: FoundSchema, names: SqlNames, { sql }: SchemaAccess): SchemaError {
+  return new SchemaError(
+    `the job table ${names.table} is not ready (${describeGaps(found, names, sql.family)}): run the migrations that ` +
+      "'nestjs-jobs/typeorm' exports, or set schema: 'auto'",
+  );
+}
+
+function forbidden(cause: unknown, names: SqlNames): SchemaError {
+  return new SchemaError(
+    `this database role may not create or change the job table ${names.table}: run the migrations that ` +
+      "'nestjs-jobs/typeorm' exports with a role that may, then set schema: 'check' (or 'none') here",
+    { cause },
+  );
+}

@@ -1,0 +1,26 @@
+/** The families of databases that differ in their data definitions. */
+export type SqlFamily = 'postgres' | 'mysql' | 'sqlite';
+
+export interface ColumnDefinition {
+  readonly name: string;
+  /** Type and constraints, as they stand behind the name. */
+  readonly definition: Readonly<Record<SqlFamily, string>>;
+  /** Whether it can be added to a table that has rows: null or a default will do for them. */
+  readonly isAddable: boolean;
+}
+
+export interface IndexDefinition {
+  /** Comes behind the name of the table. */
+  readonly suffix: string;
+  /** Columns and condition; a family without an entry does without this index. */
+  readonly definition: Readonly<Partial<Record<SqlFamily, string>>>;
+}
+
+/** One version of the job table: what it adds to the one before. A shipped one is never edited. */
+export interface Migration {
+  readonly version: number;
+  /** The oldest version whose code still works with this table. */
+  readonly compatibleWith: number;
+  readonly columns: readonly ColumnDefinition[];
+  readonly indexes: readonly IndexDefinition[];
+}

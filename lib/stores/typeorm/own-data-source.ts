@@ -1,0 +1,98 @@
+import { DataSource, type DataSourceOptions } from 'typeorm';
+
+/** Shows in `pg_stat_activity` which connections are the store's own. */
+const applicationName = 'nestjs-jobs';
+/** A connection without an answer for so long is given up. Above it nothing that the store does is normal. */
+export const answerMs = 30_000;
+const connectMs = 10_000;
+const idleMs = 10_000;
+
+/** An object by whose keys one may ask; what a driver's options are made of. */
+type Bag = Readonly<Record<string, unknown>>;
+
+/**
+ * Opens a small DataSource beside the app's, to the same database with the same rights. A store with connections of its own
+ * gets its heartbeat through when handlers hold the whole pool of the app, and its statements into no log.
+ *
+ * It has no entities, subscribers or migrations, and never synchronizes or drops anything. With replication it goes to the master.
+ */
+export async function openOwnDataSource(app: DataSource, connections: number): Promise<DataSource> {
+  const own = new DataSource(ownOptions(app.options, connections));
+  await own.initialize();
+  return own;
+}
+
+function ownOptions(app: DataSourceOptions, connections: number): DataSourceOptions {
+  const options: Bag = { ...app };
+  const { replication } = options;
+  const master = isBag(replication) && isBag(replication['master']) ? replication['master'] : {};
+  const given = isBag(options['extra']) ? options['extra'] : {};
+  return Object.assign({}, app, master, {
+    replication: undefined,
+    entities: [],
+    subscribers: [],
+    migrations: [],
+    extensions: undefined,
+    installExtensions: false,
+    synchronize: false,
+    migrationsRun: false,
+    dropSchema: false,
+    cache: false,
+    logging: false,
+    logger: undefined,
+    logNotifications: false,
+    maxQueryExecutionTime: undefined,
+    poolSize: connections,
+    poolErrorHandler: ignoreIdleError,
+    ...driverOptions(app.type, given, connections),
+  });
+}
+
+function driverOptions(type: DataSourceOptions['type'], given: Bag, connections: number): Bag {
+  if (type === 'postgres') return { extra: postgresExtra(given, connections) };
+  return {
+    charset: 'utf8mb4',
+    flags: undefined,
+    debug: false,
+    trace: false,
+    multipleStatements: false,
+    extra: mysqlExtra(given, connections),
+  };
+}
+
+function postgresExtra(given: Bag, connections: number): Bag {
+  return {
+    connectionTimeoutMillis: connectMs,
+    ...given,
+    application_name: applicationName,
+    max: connections,
+    min: 0,
+    idleTimeoutMillis: idleMs,
+    allowExitOnIdle: true,
+    keepAlive: true,
+    query_timeout: answerMs,
+  };
+}
+
+function mysqlExtra(given: Bag, connections: number): Bag {
+  return {
+    connectTimeout: connectMs,
+    ...given,
+    charset: 'utf8mb4',
+    connectionLimit: connections,
+    waitForConnections: true,
+    queueLimit: 0,
+    multipleStatements: false,
+    flags: undefined,
+    namedPlaceholders: false,
+    rowsAsArray: false,
+    typeCast: true,
+  };
+}
+
+/** The pool has dropped that connection already, and opens another when it is needed. */
+function ignoreIdleError(): void {}
+
+function isBag(value: unknown): value is Bag {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,106 @@
+import type { DataSource } from 'typeorm';
+import type { Clock } from '../../model/clock.js';
+import { StoreError } from '../../model/errors.js';
+import type { Lease, NewJob } from '../../model/job.js';
+import type { ExchangeRequest, ExchangeResult, JobStore, RecoveredJob, RecoverRequest } from '../job-store.js';
+import { runnerOf } from './callers-transaction.js';
+import { CommitWatcher } from './commit-watcher.js';
+import type { SqlDialect } from './dialects/sql-dialect.js';
+import { isAnyDueNow } from './due-now.js';
+import { inStore } from './store-error.js';
+
+export interface TypeOrmJobStoreParts {
+  readonly dataSource: DataSource;
+  readonly dialect: SqlDialect;
+  readonly clock: Clock;
+  /** Called after the end of each of the app's transactions. */
+  readonly onTransactionEnd: () => void;
+}
+
+/**
+ * Jobs in a table of the app's own database. The dialect knows the statements; this class is what they have in common: what
+ * drivers throw becomes a StoreError, the caller's transaction is checked before it is joined, and whoever listens is woken once jobs
+ * are committed.
+ */
+export class TypeOrmJobStore implements JobStore {
+  private readonly commits: CommitWatcher;
+  private readonly listeners = new Set<{ readonly wake: () => void }>();
+  private stopRemote: (() => Promise<void>) | undefined;
+
+  constructor(private readonly parts: TypeOrmJobStoreParts) {
+    this.commits = new CommitWatcher(parts.dataSource, parts.onTransactionEnd);
+  }
+
+  async open(): Promise<void> {
+    const { dataSource, dialect } = this.parts;
+    if (!dataSource.isInitialized) {
+      throw new StoreError('the DataSource is not initialized: await dataSource.initialize() before the queue is used');
+    }
+    this.commits.attach();
+    await inStore('open the job table', () => dialect.open());
+  }
+
+  async insert(jobs: readonly NewJob[], manager?: unknown): Promise<void> {
+    const { dataSource, dialect, clock } = this.parts;
+    if (manager !== undefined) {
+      const runner = runnerOf(manager, dataSource);
+      if (jobs.length > 0) await dialect.insertWithin(runner, jobs);
+      if (isAnyDueNow(jobs, clock.now())) this.commits.afterCommit(runner, this.wakeAll);
+    } else if (jobs.length > 0) {
+      await inStore('store jobs', () => dialect.insert(jobs));
+      if (isAnyDueNow(jobs, clock.now())) this.wakeAll();
+    }
+  }
+
+  async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
+    const { settle, claim } = request;
+    const isClaiming = claim !== undefined && claim.types?.length !== 0;
+    if (settle.length === 0 && !isClaiming) return { lost: [], claimed: [] };
+    const asked = isClaiming ? request : { settle, claim: undefined };
+    return inStore('settle and claim jobs', () => this.parts.dialect.exchange(asked));
+  }
+
+  async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+    if (leases.length === 0) return [];
+    return inStore('extend leases', () => this.parts.dialect.extend(leases, leaseMs));
+  }
+
+  recover(request: RecoverRequest): Promise<readonly RecoveredJob[]> {
+    return inStore('recover interrupted jobs', () => this.parts.dialect.recover(request));
+  }
+
+  disown(owner: string, held: readonly Lease[]): Promise<number> {
+    return inStore('give back jobs', () => this.parts.dialect.disown(owner, held));
+  }
+
+  pendingTypes(): Promise<readonly string[]> {
+    return inStore('list the types of pending jobs', () => this.parts.dialect.pendingTypes());
+  }
+
+  async listen(wake: () => void): Promise<() => Promise<void>> {
+    const listener = { wake };
+    this.listeners.add(listener);
+    this.stopRemote ??= this.parts.dialect.listen(this.wakeAll);
+    return async () => {
+      this.listeners.delete(listener);
+      if (this.listeners.size === 0) await this.stopListening();
+    };
+  }
+
+  async close(): Promise<void> {
+    this.listeners.clear();
+    this.commits.detach();
+    await this.stopListening();
+    await inStore('close the connections of the job table', () => this.parts.dialect.close());
+  }
+
+  private async stopListening(): Promise<void> {
+    const stop = this.stopRemote;
+    this.stopRemote = undefined;
+    await stop?.();
+  }
+
+  private readonly wakeAll = (): void => {
+    for (const { wake } of this.listeners) wake();
+  };
+}
