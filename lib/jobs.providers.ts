@@ -1,0 +1,176 @@
+import type { FactoryProvider, Provider } from '@nestjs/common';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import { HandlerExplorer } from './handlers/handler-explorer.js';
+import { HandlerRegistry, type Handler } from './handlers/handler-registry.js';
+import { DataSourceFinder } from './jobs.data-source.js';
+import { startLastStopFirst } from './jobs.hook-order.js';
+import { disabledError, JobsModules } from './jobs.modules.js';
+import { resolveModuleOptions, type ResolvedModuleOptions } from './jobs.options.js';
+import {
+  contextToken,
+  getJobQueueToken,
+  getPersistentJobQueueToken,
+  givenOptionsToken,
+  instanceNameToken,
+  optionsToken,
+} from './jobs.tokens.js';
+import { describeError } from './model/failure.js';
+import { defaultInstanceName } from './model/instance-name.js';
+import { resolvePersistentOptions } from './model/queue-options.js';
+import { jobsLogger, type LogSink } from './observe/job-log.js';
+import { JobQueue } from './queues/job-queue.js';
+import { PersistentJobQueue, storeSettings } from './queues/persistent-job-queue.js';
+import { JobsRuntime } from './runtime/jobs-runtime.js';
+import type { JobStore } from './stores/job-store.js';
+import { openTypeOrmStore } from './stores/open-typeorm-store.js';
+
+/** What the parts of one `JobsModule` share. */
+interface JobsModuleContext {
+  readonly options: ResolvedModuleOptions;
+  readonly modules: ModulesContainer;
+  readonly registry: HandlerRegistry;
+  readonly explorer: HandlerExplorer;
+  readonly sink: LogSink;
+  /** Absent where the persistent queue is switched off. */
+  readonly dataSource: DataSourceFinder | undefined;
+}
+
+/** The providers of the `JobsModule` of this name, those aside that make its given options. */
+export function jobsProviders(name: string): readonly Provider[] {
+  return [
+    { provide: instanceNameToken, useValue: name },
+    optionsProvider(name),
+    contextProvider,
+    memoryQueueProvider(name),
+    persistentQueueProvider(name),
+    runtimeProvider(name),
+  ];
+}
+
+function optionsProvider(name: string): FactoryProvider<ResolvedModuleOptions> {
+  return {
+    provide: optionsToken,
+    inject: [ModulesContainer, givenOptionsToken],
+    useFactory: (modules: ModulesContainer, given: unknown) => {
+      new JobsModules(modules).refuseDuplicates(name);
+      return resolveModuleOptions(given instanceof GivenOptions ? given.options : given, name);
+    },
+  };
+}
+
+const contextProvider: FactoryProvider<JobsModuleContext> = {
+  provide: contextToken,
+  inject: [ModulesContainer, optionsToken],
+  useFactory: (modules: ModulesContainer, options: ResolvedModuleOptions) => {
+    const registry = new HandlerRegistry();
+    const sink = jobsLogger(options.name === defaultInstanceName ? undefined : options.name);
+    const explorer = new HandlerExplorer({
+      modules,
+      registry,
+      instance: options.name,
+      onFound: (handlers) => logHandlers(sink, handlers),
+      onRefused: (error) => sink.error(describeError(error)),
+    });
+    const { persistent } = options;
+    const dataSource = persistent === false ? undefined : new DataSourceFinder(modules, persistent.dataSource);
+    return { options, modules, registry, explorer, sink, dataSource };
+  },
+};
+
+function memoryQueueProvider(name: string): FactoryProvider<JobQueue> {
+  return {
+    provide: getJobQueueToken(name),
+    inject: [contextToken],
+    useFactory: ({ options, registry, sink, explorer }: JobsModuleContext) =>
+      new JobQueue(options.memory, { registry, sink, beforeClaim: () => explorer.refresh(), autoStart: false }),
+  };
+}
+
+function persistentQueueProvider(name: string): FactoryProvider<PersistentJobQueue> {
+  return {
+    provide: getPersistentJobQueueToken(name),
+    inject: [contextToken],
+    useFactory: (context: JobsModuleContext) => {
+      const { options, registry, sink, explorer } = context;
+      const openStore = storeOpener(context);
+      const parts = { registry, sink, beforeClaim: () => explorer.refresh(), openStore };
+      return new PersistentJobQueue(options.persistent === false ? {} : options.persistent, parts);
+    },
+  };
+}
+
+/** How the persistent queue comes to its store; one that is switched off learns why it has none. */
+function storeOpener({ options, dataSource, sink }: JobsModuleContext): () => Promise<JobStore> {
+  const { name, persistent } = options;
+  if (persistent === false || dataSource === undefined) return () => Promise.reject(disabledError(name));
+  const settings = storeSettings(resolvePersistentOptions(persistent), sink);
+  return async () => openTypeOrmStore(await dataSource.find(), settings);
+}
+
+function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
+  return {
+    provide: JobsRuntime,
+    inject: [contextToken, ModuleRef, getJobQueueToken(name), getPersistentJobQueueToken(name)],
+    useFactory: (context: JobsModuleContext, ownRef: ModuleRef, memory: unknown, persistent: unknown) => {
+      const { modules, options, sink } = context;
+      if (!startLastStopFirst(modules, ownRef)) {
+        sink.warn(
+          'this version of Nest does not let JobsModule start last and stop first: jobs may run before the app is ready, ' +
+            'and after the services that they use have closed',
+        );
+      }
+      const isPersistent = options.persistent !== false && persistent instanceof PersistentJobQueue;
+      return new JobsRuntime({
+        memory: memory instanceof JobQueue ? memory : undefined,
+        persistent: isPersistent ? persistent : undefined,
+        autoStart: options.autoStart,
+        discover: () => discover(context),
+        siblings: () => new JobsModules(modules).runtimes(),
+        logError: (message) => sink.error(message),
+      });
+    },
+  };
+}
+
+/** Runs when all providers are made and every `onModuleInit` of the app has ended. */
+function discover({ options, modules, explorer, dataSource, sink }: JobsModuleContext): void {
+  const jobsModules = new JobsModules(modules);
+  if (options.persistent === false) {
+    jobsModules.refuseDisabledInjection(options.name, getPersistentJobQueueToken(options.name));
+  }
+  dataSource?.settle();
+  logHandlers(sink, explorer.explore());
+  jobsModules.refuseUnknownInstances(explorer.boundInstances());
+}
+
+function logHandlers(sink: LogSink, handlers: readonly Handler[]): void {
+  if (handlers.length === 0) return;
+  const list = handlers.map(({ type, source }) => `'${type}' (${source})`).join(', ');
+  sink.log(`${handlers.length} job handler${handlers.length === 1 ? '' : 's'}: ${list}`);
+}
+
+/**
+ * The options given to `forRoot`, as a provider's value.
+ *
+ * Nest can tell modules apart by a hash of what they are made of. A DataSource among the options is not fit for that, so only
+ * whether there is one takes part.
+ */
+export class GivenOptions {
+  readonly #options: unknown;
+
+  constructor(options: unknown) {
+    this.#options = options;
+  }
+
+  get options(): unknown {
+    return this.#options;
+  }
+
+  toJSON(): unknown {
+    return JSON.parse(
+      JSON.stringify(this.#options, (key, value: unknown) =>
+        key === 'dataSource' && typeof value === 'object' ? 'a DataSource' : value,
+      ) ?? 'null',
+    );
+  }
+}
