@@ -1,0 +1,57 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const script = fileURLToPath(new URL('./child.mjs', import.meta.url));
+
+/** The measuring process's end of a child process. */
+export class ChildProcess {
+  #child;
+  #listeners = new Map();
+  #ended;
+  #failure;
+
+  /**
+   * @param {string} role
+   * @param {string} contestant Its id; empty for roles that need none.
+   * @param {object} settings What the role wants to know.
+   * @param {string[]} execArgv Options of Node.
+   */
+  constructor(role, contestant, settings, execArgv = []) {
+    this.#child = fork(script, [role, contestant, JSON.stringify(settings)], { execArgv });
+    this.#child.on('message', ({ kind, ...values }) => this.#listeners.get(kind)?.(values));
+    this.#ended = new Promise((resolve) => this.#child.once('exit', resolve));
+    this.#failure = this.#ended.then((code) => {
+      throw new Error(`the process for ${role} ${contestant} ended with ${code} before it was done`);
+    });
+    this.#failure.catch(() => {});
+  }
+
+  /** Resolves to what comes with the next message of this kind. @throws when the process ends before. */
+  hear(kind) {
+    const heard = new Promise((resolve) => this.#listeners.set(kind, resolve));
+    return Promise.race([heard, this.#failure]);
+  }
+
+  /** Calls `listen` for each message of this kind. */
+  on(kind, listen) {
+    this.#listeners.set(kind, listen);
+  }
+
+  tell(kind) {
+    this.#child.send({ kind });
+  }
+
+  /** Tells it to stop and waits for its end. */
+  async stop() {
+    if (this.#child.connected) this.tell('stop');
+    await this.#ended;
+  }
+
+  kill() {
+    this.#child.kill('SIGKILL');
+  }
+
+  get failure() {
+    return this.#failure;
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * A child process of a measurement: loads one contestant, does one role's part, and speaks with the measuring process.
+ *
+ *     node child.mjs <role> <contestant> <settings as JSON>
+ */
+import { contestant } from './contestants/index.mjs';
+import { roles } from './roles/index.mjs';
+
+const [role, id, settings] = process.argv.slice(2);
+
+/** @type {Map<string, () => void>} */
+const awaited = new Map();
+process.on('message', ({ kind }) => awaited.get(kind)?.());
+process.on('disconnect', () => process.exit(1));
+
+/** What a role may say and hear. */
+const link = {
+  tell: (kind, values = {}) => process.send({ kind, ...values }),
+  hear: (kind) => new Promise((resolve) => awaited.set(kind, resolve)),
+};
+
+try {
+  const subject = id === '' ? undefined : await contestant(id);
+  await roles[role]({ contestant: subject, settings: JSON.parse(settings), link });
+  process.exit(0);
+} catch (error) {
+  console.error(error);
+  process.exit(1);
+}

@@ -1,0 +1,56 @@
+import { createRequire } from 'node:module';
+
+// The copies of the drivers that the library uses.
+const require = createRequire(new URL('../../../package.json', import.meta.url));
+
+/**
+ * Records the statements that the library sends while `run` runs, in the order of their sending.
+ *
+ * @param {'postgres' | 'mysql' | 'sqlite'} server
+ * @param {() => Promise<unknown>} run
+ * @returns {Promise<{ text: string, values: unknown[] }[]>}
+ */
+export async function recordStatements(server, run) {
+  const statements = [];
+  const restore = spies[server]((text, values) => statements.push({ text, values: values ?? [] }));
+  try {
+    await run();
+  } finally {
+    restore();
+  }
+  return statements;
+}
+
+const spies = {
+  postgres(record) {
+    const { Client } = require('pg');
+    return replace(Client.prototype, ['query'], ([query, values]) =>
+      typeof query === 'string' ? record(query, values) : record(query.text, query.values ?? values),
+    );
+  },
+  mysql(record) {
+    const { Connection } = require('mysql2');
+    return replace(Connection.prototype, ['execute', 'query'], ([query, values]) =>
+      typeof query === 'string' ? record(query, values) : record(query.sql, query.values ?? values),
+    );
+  },
+  sqlite(record) {
+    const Database = require('better-sqlite3');
+    const statement = Object.getPrototypeOf(new Database(':memory:').prepare('SELECT 1'));
+    return replace(statement, ['all', 'get', 'run', 'iterate'], (values, { source }) => record(source, values));
+  },
+};
+
+/** Puts a function in front of methods; returns the way back. */
+function replace(prototype, names, look) {
+  const originals = names.map((name) => [name, prototype[name]]);
+  for (const [name, original] of originals) {
+    prototype[name] = function spied(...parameters) {
+      look(parameters, this);
+      return original.apply(this, parameters);
+    };
+  }
+  return () => {
+    for (const [name, original] of originals) prototype[name] = original;
+  };
+}

@@ -1,0 +1,23 @@
+/** How often a process says how many jobs it has run, milliseconds, where others run some of them too. */
+const tellMs = 2;
+
+/** Runs jobs from `go` to `stop` and tells how many it has run: at once when it has run all, else every few milliseconds. */
+export async function drain({ contestant, settings: { jobs }, link }) {
+  let count = 0;
+  let timer;
+  const tell = () => {
+    timer = undefined;
+    link.tell('count', { count });
+  };
+  const session = await contestant.open(async () => {
+    count += 1;
+    if (count === jobs) tell();
+    else timer ??= setTimeout(tell, tellMs);
+  });
+  link.tell('ready');
+  await link.hear('go');
+  await session.start();
+  await link.hear('stop');
+  clearTimeout(timer);
+  await session.close();
+}

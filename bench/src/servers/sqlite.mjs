@@ -1,0 +1,48 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+
+const folder = process.env.SQLITE_FOLDER ?? join(tmpdir(), 'nestjs-jobs-bench');
+
+export function sqliteFile(name) {
+  return join(folder, `${name}.sqlite`);
+}
+
+/**
+ * Opens a file as the measurements want it: write-ahead log, and synchronous as SQLite's own default, FULL.
+ *
+ * @returns {Database.Database}
+ */
+export function openSqlite(file) {
+  const database = new Database(file, { timeout: 5_000 });
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  return database;
+}
+
+export async function freshFile(file) {
+  await mkdir(dirname(file), { recursive: true });
+  await removeFile(file);
+  openSqlite(file).close();
+}
+
+export async function removeFile(file) {
+  for (const suffix of ['', '-wal', '-shm']) await rm(`${file}${suffix}`, { force: true });
+}
+
+/** Brings a seeded file into the state in which every measurement starts. */
+export function settleFile(file) {
+  const database = openSqlite(file);
+  database.exec('ANALYZE');
+  database.pragma('wal_checkpoint(TRUNCATE)');
+  database.close();
+}
+
+/** What the report says about it. */
+export function describeSqlite() {
+  const database = new Database(':memory:');
+  const { version } = database.prepare('SELECT sqlite_version() AS version').get();
+  database.close();
+  return { name: 'SQLite', version, settings: { journal_mode: 'WAL', synchronous: 'FULL' } };
+}

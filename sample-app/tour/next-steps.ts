@@ -1,0 +1,21 @@
+/** What to try once the tour is over. */
+export function describeNextSteps(url: string): string {
+  return `
+What to try next, from another terminal:
+
+  Sign somebody up, and look at the mail in the outbox:
+    curl -X POST ${url}/signup -H 'content-type: application/json' -d '{"name":"You","email":"you@two.example"}'
+
+  Look at the job table (completed jobs have no row any more), and at what the memory queue keeps warm:
+    curl ${url}/jobs
+    curl ${url}/stats
+
+  Kill it in the middle of a mail that takes 20 s, and start it again: the job is run again when its lease has ended.
+    SLOW=20000 npm run sample -- --serve
+    curl -X POST ${url}/signup -H 'content-type: application/json' -d '{"name":"Kim","email":"kim@slow.example"}'
+    kill -9 <the process number that it says>
+    npm run sample
+
+  Stop it by Ctrl-C instead: it takes no new job and waits for the one that runs.
+`;
+}

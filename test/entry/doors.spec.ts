@@ -1,0 +1,110 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { readDoor } from '../support/source-files.js';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Runs Node in a process of its own, straight from the sources, and returns what it printed. */
+async function runNode(...args: string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ['--import', './scripts/typescript.mjs', ...args],
+    { cwd: root },
+  );
+  return (stdout + stderr).trim();
+}
+
+const typeOrmAbsent = ['--import', './test/entry/typeorm-absent.mjs'];
+
+/** What a door exports is kept until a major version: these lists grow, and a change of any other kind is a breaking one. */
+const doors = {
+  '.': {
+    file: 'index.ts',
+    values: [
+      'DuplicateHandlerError',
+      'DuplicateJobsModuleError',
+      'InjectJobQueue',
+      'InjectPersistentJobQueue',
+      'InvalidHandlerError',
+      'InvalidJobTypeError',
+      'InvalidManagerError',
+      'InvalidOptionError',
+      'InvalidPayloadError',
+      'JobAbortedError',
+      'JobHandler',
+      'JobQueue',
+      'JobsError',
+      'JobsModule',
+      'MissingDataSourceError',
+      'PayloadTooLargeError',
+      'PersistentJobQueue',
+      'PersistentQueueDisabledError',
+      'QueueClosedError',
+      'QueueFullError',
+      'SchemaError',
+      'StoreError',
+      'TransactionWaitError',
+      'UnknownJobTypeError',
+      'UnsupportedDatabaseError',
+      'getJobQueueToken',
+      'getPersistentJobQueueToken',
+    ],
+    types: [
+      'AbortCause',
+      'BackoffOptions',
+      'DueOptions',
+      'EnqueueOptions',
+      'HandlerDecorator',
+      'JobContext',
+      'JobHandlerOptions',
+      'JobLogger',
+      'JobPayloads',
+      'JobRequest',
+      'JobType',
+      'JobsModuleAsyncOptions',
+      'JobsModuleOptions',
+      'JobsOptionsFactory',
+      'MemoryJob',
+      'MemoryQueueOptions',
+      'PayloadArguments',
+      'PayloadOf',
+      'PersistentQueueOptions',
+      'SubmitOptions',
+    ],
+  },
+  './typeorm': { file: 'stores/typeorm/index.ts', values: [''], types: [''] },
+};
+
+describe('the doors of the package', () => {
+  it('are those that package.json names', () => {
+    const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+    expect(manifest).toMatchObject({ exports: { '.': {}, './typeorm': {}, './package.json': './package.json' } });
+  });
+
+  it.each(Object.entries(doors))('%s exports these names, one by one', (_door, { file, values, types }) => {
+    expect(readDoor(file)).toEqual({ values, types });
+  });
+
+  it.each(Object.keys(doors))('%s loads alone and leaves nothing running', async (door) => {
+    const specifier = join('nestjs-jobs', door);
+
+    const printed = await runNode('--input-type=module', '-e', `import '${specifier}'`);
+
+    expect(printed).toBe('');
+  });
+});
+
+describe('the main door, where TypeORM is absent', () => {
+  it('runs an app with the memory queue', async () => {
+    expect(await runNode(...typeOrmAbsent, 'test/entry/memory-only.app.ts')).toBe('hello Ada');
+  });
+
+  it('says at start what the persistent queue needs', async () => {
+    expect(await runNode(...typeOrmAbsent, 'test/entry/persistent.app.ts')).toMatch(
+      /^JOBS_MISSING_DATA_SOURCE: .*persistent: false/,
+    );
+  });
+});

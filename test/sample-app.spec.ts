@@ -1,0 +1,203 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Child, killChildren } from './support/child.js';
+import { forEachDatabase, type TestDatabase } from './support/databases.js';
+import { projectRoot } from './support/markdown.js';
+import { until } from './support/until.js';
+
+/** Longer than everything else here takes. */
+const forEver = '600000';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'nestjs-jobs-sample-'));
+});
+
+afterEach(async () => {
+  killChildren();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Starts the sample straight from its sources, with a folder of its own for whatever it writes. */
+function startSample(database: TestDatabase, args: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
+  const options: object = database.options();
+  const settings = {
+    PORT: '0',
+    DATABASE_URL: 'url' in options ? String(options.url) : '',
+    SMTP_URL: '',
+    SAMPLE_DATA: join(folder, 'data'),
+    SAMPLE_OUTBOX: join(folder, 'outbox'),
+    SLOW: '100',
+    LEASE: '1000',
+    NODE_OPTIONS: '',
+    NO_COLOR: '1',
+  };
+  const command = ['--import', './scripts/typescript.mjs', 'sample-app/main.ts', ...args];
+  return new Child(command, { cwd: projectRoot, env: { ...process.env, ...settings, ...env } });
+}
+
+/** The mails in the outbox, whole. */
+async function readMails(): Promise<readonly string[]> {
+  const files = await readdir(join(folder, 'outbox'));
+  return Promise.all(files.map((file) => readFile(join(folder, 'outbox', file), 'utf8')));
+}
+
+async function urlOf(sample: Child): Promise<string> {
+  await sample.prints('What to try next');
+  return /listens on (http\S+)/.exec(sample.output)?.[1] ?? '';
+}
+
+function signUp(url: string, body: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${url}/signup`, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+/** A service that is up, with a job in the middle of a mail that does not end. */
+async function startWithSlowMail(database: TestDatabase, slowMs: string): Promise<Child> {
+  const sample = startSample(database, ['--serve'], { SLOW: slowMs });
+  const response = await signUp(await urlOf(sample), { name: 'Kim', email: 'kim@slow.example' });
+  expect(response.status).toBe(201);
+  await sample.prints('sending, attempt 1');
+  return sample;
+}
+
+forEachDatabase(
+  (database) => {
+    afterEach(() => database.clear());
+
+    it('signs people up, sends their mails, shows a retry and a failed job, and exits with 0', async () => {
+      const sample = startSample(database, ['--once']);
+
+      expect({ ...(await sample.ended), output: sample.output }).toEqual({
+        code: 0,
+        signal: null,
+        output: expect.stringMatching(
+          new RegExp(
+            [
+              '409 .* no second job',
+              'Ada +got a mail: .*eml',
+              'Grace +got a mail: .*eml',
+              'Fay +got a mail, at attempt 2: .*eml',
+              'Sam +got a mail: .*eml',
+              'Bob +failed after 3 attempts, the row stays: 550 5.1.1 mailbox does not exist',
+              'All as it should be',
+            ].join('[^]*'),
+          ),
+        ),
+      });
+      expect(await readMails()).toHaveLength(4);
+    });
+
+    it('can be run again', async () => {
+      await startSample(database, ['--once']).ended;
+
+      const second = startSample(database, ['--once']);
+
+      expect(await second.ended).toEqual({ code: 0, signal: null });
+      expect(await readMails()).toHaveLength(8);
+    });
+
+    it('sends the mail that a killed process was in the middle of', async () => {
+      const killed = await startWithSlowMail(database, forEver);
+      killed.kill('SIGKILL');
+      await killed.ended;
+
+      const next = startSample(database, ['--once']);
+
+      expect(await next.ended).toEqual({ code: 0, signal: null });
+      expect(next.output).toContain('1 job(s) of an earlier run');
+      const mails = (await readMails()).filter((mail) => mail.includes('kim@slow.example'));
+      expect(mails).toEqual([expect.stringContaining('Hello Kim')]);
+    });
+  },
+  ['sqlite-file', 'postgres', 'mysql'],
+);
+
+forEachDatabase(
+  (database) => {
+    afterEach(() => database.clear());
+
+    it('ends with a non-zero code when the mails are not there', async () => {
+      // A file stands where the outbox should be, so no mail can be written.
+      const sample = startSample(database, ['--once'], { SAMPLE_OUTBOX: join(projectRoot, 'package.json') });
+
+      expect(await sample.ended).toEqual({ code: 1, signal: null });
+      expect(sample.output).toContain('Not as it should be');
+    });
+
+    it('finishes the mail under way when it is stopped', async () => {
+      const sample = await startWithSlowMail(database, '500');
+
+      sample.kill('SIGTERM');
+
+      expect(await sample.ended).toEqual({ code: 0, signal: null });
+      expect(await readMails()).toEqual([expect.stringContaining('Hello Kim')]);
+    });
+
+    it('refuses what is no signup, and an address that has signed up already', async () => {
+      const url = await urlOf(startSample(database, ['--serve']));
+      const answers = [];
+      for (const body of [
+        { name: 'Ada', email: 'ada@one.example' },
+        { name: 'Ada', email: 'ADA@one.example' },
+        { name: 'Ada', email: 'ada' },
+        { name: '', email: 'grace@one.example' },
+        { name: 'Ada\nBcc: all', email: 'grace@one.example' },
+      ]) {
+        answers.push((await signUp(url, body)).status);
+      }
+
+      expect(answers).toEqual([201, 409, 400, 400, 400]);
+    });
+
+    it('signs up many people at once', async () => {
+      const url = await urlOf(startSample(database, ['--serve']));
+      const people = Array.from({ length: 20 }, (_, index) => ({ name: 'Ada', email: `ada${index % 15}@one.example` }));
+
+      const statuses = await Promise.all(people.map(async (person) => (await signUp(url, person)).status));
+
+      expect(statuses.toSorted()).toEqual([...Array<number>(15).fill(201), ...Array<number>(5).fill(409)]);
+    });
+
+    it('shows no payload', async () => {
+      const sample = startSample(database, ['--serve']);
+      const url = await urlOf(sample);
+      const response = await signUp(url, { name: 'Bob', email: 'bob@bounce.example' });
+      const { userId } = (await response.json()) as { readonly userId: string };
+      await sample.prints('failed permanently');
+
+      const jobs = await (await fetch(`${url}/jobs`)).text();
+
+      expect(jobs).toContain('"status":"failed"');
+      expect(jobs + sample.output).not.toContain(userId);
+    });
+
+    it('counts signups by domain on the memory queue', async () => {
+      const url = await urlOf(startSample(database, ['--serve']));
+      await signUp(url, { name: 'Ada', email: 'ada@one.example' });
+      const statistics = async (): Promise<unknown> => (await fetch(`${url}/stats`)).json();
+
+      await until(async () => isEqual(await statistics(), { 'one.example': 1 }));
+    });
+
+    it('takes a free port when its own is taken, and says so', async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as AddressInfo;
+
+      const sample = startSample(database, ['--once'], { PORT: String(port) });
+
+      expect(await sample.ended).toEqual({ code: 0, signal: null });
+      expect(sample.output).toContain(`Port ${port} is taken`);
+      server.close();
+    });
+  },
+  ['sqlite-file'],
+);
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,118 @@
+/** Checked by the compiler, never run: an application that declares the payloads of its job types. */
+import { Injectable } from '@nestjs/common';
+import { JobHandler, type JobContext, type JobQueue, type JobType, type PersistentJobQueue } from 'nestjs-jobs';
+
+interface WelcomeEmail {
+  readonly to: string;
+}
+
+declare module 'nestjs-jobs' {
+  interface JobPayloads {
+    send_welcome_email: WelcomeEmail;
+    sweep: undefined;
+    report: { readonly month?: number } | undefined;
+  }
+}
+
+declare const memory: JobQueue;
+declare const persistent: PersistentJobQueue;
+declare const email: WelcomeEmail;
+declare const type: string;
+
+export const accepted = [
+  persistent.enqueue('send_welcome_email', email),
+  persistent.enqueue('send_welcome_email', { to: 'ada@example.org' }, { delay: 10 }),
+  persistent.enqueue('sweep'),
+  persistent.enqueue('sweep', undefined, { delay: 10 }),
+  persistent.enqueue('report'),
+  persistent.enqueue('report', { month: 1 }),
+  persistent.enqueue('undeclared', { anything: true }),
+  persistent.enqueue('undeclared'),
+  persistent.enqueue(type, email),
+  persistent.enqueueWithRetries('send_welcome_email', email, 2),
+  persistent.enqueueMany([
+    { type: 'send_welcome_email', payload: email },
+    { type: 'sweep' },
+    { type: 'undeclared', payload: 1 },
+  ]),
+  persistent.enqueueMany([email].map((payload) => ({ type: 'send_welcome_email' as const, payload }))),
+  persistent.register('send_welcome_email', ({ to }) => to.length),
+  persistent.register('send_welcome_email', (payload: object) => payload),
+  persistent.register('undeclared', (payload: { anything: boolean }) => payload.anything),
+  memory.register('send_welcome_email', ({ to }) => to.length),
+  memory.submit('send_welcome_email', email),
+];
+
+export const refused = [
+  // @ts-expect-error -- the payload of this type must be given
+  persistent.enqueue('send_welcome_email'),
+  // @ts-expect-error -- the payload has another type
+  persistent.enqueue('send_welcome_email', 'ada@example.org'),
+  // @ts-expect-error -- the payload has another type
+  persistent.enqueue('send_welcome_email', { to: 1 }),
+  // @ts-expect-error -- the payload has a field too many
+  persistent.enqueue('send_welcome_email', { to: 'ada@example.org', cc: 'bob@example.org' }),
+  // @ts-expect-error -- this type carries nothing
+  persistent.enqueue('sweep', 1),
+  // @ts-expect-error -- the payload has another type
+  persistent.enqueueWithRetries('send_welcome_email', {}, 2),
+  // @ts-expect-error -- the payload has another type
+  persistent.enqueueMany([{ type: 'sweep' }, { type: 'send_welcome_email', payload: { to: 1 } }]),
+  // @ts-expect-error -- the payload of this type must be given
+  persistent.enqueueMany([{ type: 'send_welcome_email' }]),
+  // @ts-expect-error -- the handler takes something else
+  persistent.register('send_welcome_email', (payload: string) => payload),
+  // @ts-expect-error -- the handler wants more than the payload has
+  persistent.register('send_welcome_email', (payload: WelcomeEmail & { cc: string }) => payload.cc),
+  // @ts-expect-error -- the payload of this type must be given
+  memory.submit('send_welcome_email'),
+  // @ts-expect-error -- the payload has another type
+  memory.submit('send_welcome_email', 1),
+];
+
+/** Editors complete the declared types; any other text stays a job type. */
+export const types: readonly JobType[] = ['send_welcome_email', 'sweep', 'undeclared'];
+
+@Injectable()
+export class Handlers {
+  @JobHandler('send_welcome_email')
+  async exact(payload: WelcomeEmail, job: JobContext): Promise<void> {
+    await Promise.resolve([payload.to, job.id]);
+  }
+
+  @JobHandler('send_welcome_email')
+  general(payload: { readonly to?: string }): unknown {
+    return payload.to;
+  }
+
+  @JobHandler('send_welcome_email')
+  withoutParameters(): void {}
+
+  @JobHandler('send_welcome_email')
+  static ofClass({ to }: WelcomeEmail): string {
+    return to;
+  }
+
+  @JobHandler('undeclared')
+  undeclared(payload: { readonly anything: boolean }): boolean {
+    return payload.anything;
+  }
+
+  // @ts-expect-error -- the method takes something else
+  @JobHandler('send_welcome_email')
+  wrong(payload: string): string {
+    return payload;
+  }
+
+  // @ts-expect-error -- the method wants more than the payload has
+  @JobHandler('send_welcome_email')
+  greedy(payload: WelcomeEmail & { readonly cc: string }): string {
+    return payload.cc;
+  }
+
+  // @ts-expect-error -- the payload may be undefined
+  @JobHandler('report')
+  report(payload: { readonly month?: number }): unknown {
+    return payload.month;
+  }
+}
