@@ -160,5 +160,5 @@ async function runAsWritten(project: UserProject, { code }: CodeBlock) {
   const run = commands.find((command) => command.startsWith('node ')) ?? fail();
   await project.write('main.ts', code);
   await project.compile(...compile.split(' ').slice(2));
-  return project.run(...run.split(' ').slice(1));
+  return project.run(run.split(' ').slice(1));
 }

@@ -2,15 +2,23 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Child, killChildren } from './support/child.js';
+import { killChildren, type Child } from './support/child.js';
 import { forEachDatabase, type TestDatabase } from './support/databases.js';
-import { projectRoot } from './support/markdown.js';
 import { until } from './support/until.js';
+import { UserProject } from './support/user-project.js';
 
 /** Longer than everything else here takes. */
 const forEver = '600000';
 
+let project: UserProject;
 let folder: string;
+
+beforeAll(async () => {
+  project = await UserProject.create();
+  await project.copy('tsconfig.json', 'sample-app');
+  await project.compile('-p', 'sample-app');
+}, 60_000);
+afterAll(() => project.remove());
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nestjs-jobs-sample-'));
@@ -21,7 +29,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Starts the sample straight from its sources, with a folder of its own for whatever it writes. */
+/** Starts the sample, with a folder of its own for whatever it writes. */
 function startSample(database: TestDatabase, args: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
   const options: object = database.options();
   const settings = {
@@ -32,11 +40,8 @@ function startSample(database: TestDatabase, args: readonly string[], env: NodeJ
     SAMPLE_OUTBOX: join(folder, 'outbox'),
     SLOW: '100',
     LEASE: '1000',
-    NODE_OPTIONS: '',
-    NO_COLOR: '1',
   };
-  const command = ['--import', './scripts/typescript.mjs', 'sample-app/main.ts', ...args];
-  return new Child(command, { cwd: projectRoot, env: { ...process.env, ...settings, ...env } });
+  return project.run(['sample-app/dist/main.js', ...args], { ...settings, ...env });
 }
 
 /** The mails in the outbox, whole. */
@@ -91,15 +96,6 @@ forEachDatabase(
       expect(await readMails()).toHaveLength(4);
     });
 
-    it('can be run again', async () => {
-      await startSample(database, ['--once']).ended;
-
-      const second = startSample(database, ['--once']);
-
-      expect(await second.ended).toEqual({ code: 0, signal: null });
-      expect(await readMails()).toHaveLength(8);
-    });
-
     it('sends the mail that a killed process was in the middle of', async () => {
       const killed = await startWithSlowMail(database, forEver);
       killed.kill('SIGKILL');
@@ -120,9 +116,18 @@ forEachDatabase(
   (database) => {
     afterEach(() => database.clear());
 
+    it('can be run again', async () => {
+      await startSample(database, ['--once']).ended;
+
+      const second = startSample(database, ['--once']);
+
+      expect(await second.ended).toEqual({ code: 0, signal: null });
+      expect(await readMails()).toHaveLength(8);
+    });
+
     it('ends with a non-zero code when the mails are not there', async () => {
       // A file stands where the outbox should be, so no mail can be written.
-      const sample = startSample(database, ['--once'], { SAMPLE_OUTBOX: join(projectRoot, 'package.json') });
+      const sample = startSample(database, ['--once'], { SAMPLE_OUTBOX: join(project.folder, 'package.json') });
 
       expect(await sample.ended).toEqual({ code: 1, signal: null });
       expect(sample.output).toContain('Not as it should be');
@@ -188,10 +193,10 @@ forEachDatabase(
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as AddressInfo;
 
-      const sample = startSample(database, ['--once'], { PORT: String(port) });
+      const sample = startSample(database, ['--serve'], { PORT: String(port) });
 
-      expect(await sample.ended).toEqual({ code: 0, signal: null });
-      expect(sample.output).toContain(`Port ${port} is taken`);
+      await sample.prints(`Port ${port} is taken`);
+      expect((await signUp(await urlOf(sample), { name: 'Ada', email: 'ada@one.example' })).status).toBe(201);
       server.close();
     });
   },

@@ -4,9 +4,9 @@
  *     node child.mjs <role> <contestant> <settings as JSON>
  */
 import { contestant } from './contestants/index.mjs';
-import { roles } from './roles/index.mjs';
+import { role } from './roles/index.mjs';
 
-const [role, id, settings] = process.argv.slice(2);
+const [name, id, settings] = process.argv.slice(2);
 
 /** @type {Map<string, () => void>} */
 const awaited = new Map();
@@ -20,8 +20,9 @@ const link = {
 };
 
 try {
+  const play = await role(name);
   const subject = id === '' ? undefined : await contestant(id);
-  await roles[role]({ contestant: subject, settings: JSON.parse(settings), link });
+  await play({ contestant: subject, settings: JSON.parse(settings), link });
   process.exit(0);
 } catch (error) {
   console.error(error);

@@ -15,7 +15,8 @@
  * @property {() => Promise<number>} remaining Jobs, at most 1 counted, that are not yet done and acknowledged.
  * @property {() => Promise<void>} tearDown Removes its storage.
  * @property {(run: RunJob) => Promise<Session>} open Connects one process. Nothing runs before `start`.
- * @property {() => Promise<number>} [requests] Statements or commands that its server has seen so far, for the idle cost.
+ * @property {() => Promise<number>} [requests] Statements or commands that its server has had from it so far.
+ * @property {() => () => number} [countStatements] The same from inside its process, where the server cannot tell: counts from now on.
  *
  * The work of one job, given what was enqueued.
  * @typedef {(payload: Payload) => Promise<void>} RunJob

@@ -63,7 +63,7 @@ function identify(wrapper: InstanceWrapper): HostClass | undefined {
   // What is provided under a marked class as its token stands in for that class, as test doubles do.
   const token = classOf(wrapper.token);
   if (token === undefined || !isMarked(token)) return undefined;
-  const body: unknown = wrapper.instance ?? own?.prototype;
+  const body: unknown = wrapper.instance;
   return isObject(body) ? { ...token, has: (method) => hasMember(body, method) } : token;
 }
 

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { v7 as uuidv7 } from 'uuid';
 import { Executor } from '../execution/executor.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
@@ -19,6 +17,7 @@ import {
 } from '../model/queue-options.js';
 import { attachJobLog, attemptLogger, jobsLogger, type LogSink } from '../observe/job-log.js';
 import { Engine } from '../runtime/engine.js';
+import { ProcessIdentity } from '../runtime/process-identity.js';
 import type { JobStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
 import { InsertBatcher } from './insert-batcher.js';
@@ -29,6 +28,13 @@ import { registerFunction } from './register.js';
 export interface PersistentQueueParts extends QueueParts {
   /** Makes the store once its DataSource is there; called again after it has failed. */
   readonly openStore: () => Promise<JobStore>;
+}
+
+/** What a queue has once its store is open. */
+interface Opened {
+  readonly store: JobStore;
+  readonly batcher: InsertBatcher;
+  readonly identity: ProcessIdentity;
 }
 
 /** One job for `enqueueMany`. */
@@ -47,7 +53,8 @@ export class PersistentJobQueue {
   private readonly clock: Clock;
   private readonly sink: LogSink;
   private opening: Promise<void> | undefined;
-  private opened: { readonly store: JobStore; readonly batcher: InsertBatcher } | undefined;
+  private opened: Opened | undefined;
+  private engines = 0;
   private engine: Engine | undefined;
   private isStarted = false;
   private isClosed = false;
@@ -192,6 +199,7 @@ export class PersistentJobQueue {
     await this.opening?.catch(() => undefined);
     const opened = this.opened;
     this.opened = undefined;
+    await opened?.identity.forget();
     await opened?.store.close();
   }
 
@@ -214,7 +222,7 @@ export class PersistentJobQueue {
     return { id: uuidv7(), type, payload: text, maxRetries: retries, delayMs, runAt };
   }
 
-  private async ready(): Promise<{ readonly store: JobStore; readonly batcher: InsertBatcher }> {
+  private async ready(): Promise<Opened> {
     this.refuseIfClosed();
     this.opening ??= this.openStore();
     try {
@@ -236,18 +244,19 @@ export class PersistentJobQueue {
       await store.close();
       throw error;
     }
-    this.opened = { store, batcher: new InsertBatcher(store) };
+    this.opened = { store, batcher: new InsertBatcher(store), identity: await ProcessIdentity.create() };
   }
 
-  private engineOf({ store }: { readonly store: JobStore }): Engine {
-    this.engine ??= this.makeEngine(store);
+  private engineOf(opened: Opened): Engine {
+    this.engine ??= this.makeEngine(opened);
     return this.engine;
   }
 
-  private makeEngine(store: JobStore): Engine {
+  private makeEngine({ store, identity }: Opened): Engine {
     const { events, clock, options, handlers } = this;
     const parts = {
       store,
+      identity,
       events,
       clock,
       executor: new Executor(handlers, options),
@@ -260,7 +269,7 @@ export class PersistentJobQueue {
       prefetch: options.prefetch,
       maxInterruptions: options.maxInterruptions,
       interruptionBackoffMs: options.interruptionBackoff,
-      owner: `${hostname()}:${process.pid}:${randomUUID()}`.slice(-200),
+      owner: identity.nameOf(++this.engines),
     });
   }
 

@@ -1,5 +1,6 @@
 import type { Attempt } from '../execution/attempt.js';
 import { LeaseKeeper } from './lease-keeper.js';
+import type { ProcessIdentity } from './process-identity.js';
 import { Upkeep } from './upkeep.js';
 import { Worker, type WorkerParts, type WorkerSettings } from './worker.js';
 
@@ -7,7 +8,9 @@ export interface EngineSettings extends WorkerSettings {
   readonly interruptionBackoffMs: number;
 }
 
-export type EngineParts = Omit<WorkerParts, 'keeper'>;
+export interface EngineParts extends Omit<WorkerParts, 'keeper'> {
+  readonly identity: Pick<ProcessIdentity, 'isDead' | 'forget'>;
+}
 
 /**
  * Worker, heartbeat and upkeep over a store that processes share; from its start to its stop, once. A queue that
@@ -23,7 +26,7 @@ export class Engine {
     private readonly parts: EngineParts,
     settings: EngineSettings,
   ) {
-    const { store, events, clock, claimTypes } = parts;
+    const { store, events, clock, claimTypes, identity } = parts;
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
     this.worker = new Worker({ ...parts, keeper: this.keeper }, settings);
     this.upkeep = new Upkeep(
@@ -34,6 +37,8 @@ export class Engine {
         knownTypes: claimTypes,
         attempts: () => this.worker.attempts(),
         onRecovered: () => this.worker.wake(),
+        isDead: (owner) => identity.isDead(owner),
+        onForgotten: (owner) => identity.forget(owner),
       },
       settings,
     );
@@ -59,8 +64,8 @@ export class Engine {
   }
 
   /** Takes back the jobs of dead workers. */
-  recover(): Promise<void> {
-    return this.upkeep.recover();
+  async recover(): Promise<void> {
+    await this.upkeep.recover();
   }
 
   wake(): void {

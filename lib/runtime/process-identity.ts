@@ -33,7 +33,7 @@ const unknown = '-';
 /**
  * The name under which this process claims jobs, and the judgement whether the process behind such a name is dead.
  *
- * The name is `host/boot/pid space/pid/start/random`. An owner counts as dead only when that is proven: it ran on this boot of
+ * The name is `host/boot/pid space/pid/start/random`, with `.n` for the n-th engine. An owner counts as dead only when that is proven: it ran on this boot of
  * this machine, in this process space, with this file system, and the kernel says that its process is gone. Anything less leaves
  * the job to its lease.
  */
@@ -44,6 +44,11 @@ export class ProcessIdentity {
     /** Unique for each identity that was ever made; at most 200 characters of ASCII. */
     readonly name: string,
   ) {}
+
+  /** A further name of this process, for an engine that must not be taken for the one before it. */
+  nameOf(serial: number): string {
+    return `${this.name}.${serial}`;
+  }
 
   static async create(kernel: Kernel = linux): Promise<ProcessIdentity> {
     const facts = await factsOf(kernel, process.pid);
@@ -122,7 +127,8 @@ function parse(name: string): ProcessFacts | undefined {
 }
 
 function markOf(name: string): string {
-  return join(markFolder, (name.split('/').at(-1) ?? '').replaceAll(/[^0-9a-f-]/g, ''));
+  const [random = ''] = (name.split('/').at(-1) ?? '').split('.');
+  return join(markFolder, random.replaceAll(/[^0-9a-f-]/g, ''));
 }
 
 /** Without a mark this process will just not be judged. */

@@ -1,12 +1,13 @@
 import type { Attempt } from '../execution/attempt.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
-import type { JobStore, RecoverRequest } from '../stores/job-store.js';
+import type { ForeignClaims, JobStore, RecoverRequest } from '../stores/job-store.js';
 import { withDeadline } from './deadline.js';
 import { Loop } from './loop.js';
 
 export interface UpkeepSettings {
   readonly pollMs: number;
+  readonly leaseMs: number;
   readonly owner: string;
   readonly maxInterruptions: number;
   readonly interruptionBackoffMs: number;
@@ -21,11 +22,16 @@ export interface UpkeepParts {
   readonly attempts: () => readonly Attempt[];
   /** Called when jobs have become due again. */
   readonly onRecovered: () => void;
+  /** Whether the process of this name is proven to be dead. */
+  readonly isDead: (owner: string) => Promise<boolean>;
+  /** Called when a dead owner's jobs have been taken back. */
+  readonly onForgotten: (owner: string) => Promise<void>;
 }
 
 const recoverBatch = 100;
 const answerMs = 30_000;
 const failureRestMs = 1_000;
+const longestRestMs = 30_000;
 const typesIntervalMs = 60_000;
 /** An attempt that runs longer than this is reported once; with a shorter lease it would still be healthy, but somebody should know. */
 const slowAfterMs = 300_000;
@@ -51,23 +57,42 @@ export class Upkeep {
     return this.loop.stop();
   }
 
-  /** Takes back the jobs of dead workers, once. */
-  async recover(): Promise<void> {
-    const { store, events, onRecovered } = this.parts;
+  /** Takes back the jobs of dead workers. Resolves to the milliseconds until it is worth to look again. */
+  async recover(): Promise<number> {
+    const { store, isDead } = this.parts;
+    const claims = await withDeadline(store.foreignClaims(this.settings.owner), answerMs);
+    const deadOwners: string[] = [];
+    for (const { owner } of claims) if (owner !== undefined && (await isDead(owner))) deadOwners.push(owner);
+    const isAnyDue = claims.some(({ endsInMs }) => endsInMs === undefined || endsInMs <= 0);
+    if (isAnyDue || deadOwners.length > 0) await this.takeBack(deadOwners);
+    return this.restMs(claims);
+  }
+
+  private async takeBack(deadOwners: readonly string[]): Promise<void> {
+    const { store, events, onRecovered, onForgotten } = this.parts;
     for (;;) {
-      const recovered = await withDeadline(store.recover(this.recoverRequest()), answerMs);
+      const request = { ...this.recoverRequest(), deadOwners };
+      const recovered = await withDeadline(store.recover(request), answerMs);
       for (const job of recovered) events.emit('interrupted', job);
       if (recovered.some(({ state }) => state === 'pending')) onRecovered();
-      if (recovered.length < recoverBatch) return;
+      if (recovered.length < recoverBatch) break;
     }
+    for (const owner of deadOwners) await onForgotten(owner);
+  }
+
+  /** A claim that is made after this look ends a whole lease later, so nothing is missed by resting until the first one ends. */
+  private restMs(claims: readonly ForeignClaims[]): number {
+    const ends = claims.map(({ endsInMs }) => endsInMs ?? 0).filter((endsInMs) => endsInMs > 0);
+    const soonest = Math.min(...ends, this.settings.leaseMs, longestRestMs);
+    return Math.max(this.settings.pollMs, soonest);
   }
 
   private async turn(): Promise<number> {
     this.reportSlow();
     try {
-      await this.recover();
+      const restMs = await this.recover();
       await this.reportUnknownTypes();
-      return this.settings.pollMs;
+      return restMs;
     } catch {
       // The worker meets the same failure and reports it.
       return Math.max(this.settings.pollMs, failureRestMs);

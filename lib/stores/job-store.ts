@@ -38,6 +38,16 @@ export interface RecoverRequest {
   readonly backoffMs: number;
   /** How many rows at the most in one call. */
   readonly limit: number;
+  /** Owners that are proven to be dead: their rows are due at once, lease or not. Default none. */
+  readonly deadOwners?: readonly string[];
+}
+
+/** The claims that another process, or nobody any more, has on running jobs. */
+export interface ForeignClaims {
+  /** As it stands in `claimed_by`; `undefined` for rows that nobody owns. */
+  readonly owner: string | undefined;
+  /** Milliseconds until the first of its leases ends; `undefined` where one has no lease at all. */
+  readonly endsInMs: number | undefined;
 }
 
 /** A job whose lease had run out, or that was `running` without one. */
@@ -81,7 +91,10 @@ export interface JobStore {
   /** Heartbeat: moves the end of these leases to now + `leaseMs`. Returns those that are lost. */
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>;
 
-  /** Makes running jobs whose lease is over or missing due again, or `failed` when they were interrupted too often. */
+  /** Who else has claims on running jobs, and when the first of them ends. Costs one look at the running rows, which are few. */
+  foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
+
+  /** Makes running jobs whose lease is over or missing, or whose owner is dead, due again, or `failed` when they were interrupted too often. */
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
 
   /**

@@ -53,7 +53,7 @@ export class Tour {
     const run = Date.now().toString(36);
     for (const visitor of visitors) guests.push(await this.signUp(visitor, run));
     await this.signUpAgain(run);
-    say('\nMeanwhile, the log of the workers:');
+    say('\nWaiting for their mails:');
     const rows = await this.settled(guests);
     say('\nWhat became of the jobs:');
     for (const guest of guests) await this.report(guest, rows.get(guest.jobId));
@@ -112,12 +112,17 @@ export class Tour {
       return;
     }
     const retried = mail.attempt > 1 ? `, at attempt ${mail.attempt}` : '';
-    say(`  ${label} got a mail${retried}: ${relative(process.cwd(), mail.path)}  (${mail.recipient})`);
+    say(`  ${label} got a mail${retried}: ${shorten(mail.path)}  (${mail.recipient})`);
   }
 }
 
 function addressOf({ name, domain }: Visitor, run: string): string {
   return `${name.toLowerCase()}.${run}@${domain}`;
+}
+
+function shorten(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short.startsWith('..') ? path : short;
 }
 
 function say(line: string): void {

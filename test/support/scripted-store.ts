@@ -2,6 +2,7 @@ import type { ClaimedJob, Lease, NewJob } from '../../lib/model/job.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
+  ForeignClaims,
   JobStore,
   RecoveredJob,
   RecoverRequest,
@@ -66,6 +67,10 @@ export class ScriptedStore implements JobStore {
     this.fault(undefined);
     this.extended.push(leases);
     return leases.filter(({ token }) => !this.held.has(token));
+  }
+
+  foreignClaims(): Promise<readonly ForeignClaims[]> {
+    return Promise.resolve([]);
   }
 
   recover(_request: RecoverRequest): Promise<readonly RecoveredJob[]> {

@@ -1,11 +1,22 @@
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Child } from './child.js';
 import { projectRoot } from './markdown.js';
 
 /** What a user would have installed, besides this package. */
-const packages = ['@nestjs', '@types', 'better-sqlite3', 'reflect-metadata', 'rxjs', 'typeorm', 'uuid'];
+const packages = [
+  '@nestjs',
+  '@types',
+  'better-sqlite3',
+  'mysql2',
+  'nodemailer',
+  'pg',
+  'reflect-metadata',
+  'rxjs',
+  'typeorm',
+  'uuid',
+];
 
 const tsc = join(projectRoot, 'node_modules/typescript/bin/tsc');
 
@@ -26,6 +37,14 @@ export class UserProject {
     return project;
   }
 
+  /** Copies files or folders of this project to the same places. */
+  async copy(...paths: string[]): Promise<void> {
+    const isSource = (path: string): boolean => !['dist', 'data', 'outbox'].includes(basename(path));
+    for (const path of paths) {
+      await cp(join(projectRoot, path), await this.make(path), { recursive: true, filter: isSource });
+    }
+  }
+
   async write(path: string, text: string): Promise<void> {
     await writeFile(await this.make(path), text);
   }
@@ -37,8 +56,9 @@ export class UserProject {
     if (code !== 0 || compiler.output !== '') throw new Error(compiler.output);
   }
 
-  run(...args: string[]): Child {
-    return new Child(args, { cwd: this.folder, env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1' } });
+  /** Starts Node in the folder. */
+  run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
+    return new Child(args, { cwd: this.folder, env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', ...env } });
   }
 
   async remove(): Promise<void> {

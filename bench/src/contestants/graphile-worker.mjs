@@ -45,7 +45,9 @@ export function graphileWorker(id) {
 
 async function openSession({ url, worker, connections, run }) {
   const pool = new pg.Pool({ connectionString: url, max: connections });
-  pool.on('error', () => {});
+  const ignore = () => {};
+  pool.on('error', ignore);
+  pool.on('connect', (client) => client.on('error', ignore));
   await connectAll(pool, connections);
   const preset = { worker: { ...worker, maxPoolSize: connections, logger } };
   const utils = await makeWorkerUtils({ pgPool: pool, logger });

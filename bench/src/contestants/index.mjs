@@ -5,33 +5,42 @@ const loadRawMysql = (batch) => async () => (await import('./raw-mysql.mjs')).ra
 const loadRawSqlite = (batch) => async () => (await import('./raw-sqlite.mjs')).rawSqlite({ batch });
 
 /** Loaded only where they are needed: a child process should hold no other library than its own. */
-const loaders = {
-  ours: loadOurs('postgres'),
-  'graphile-worker': loadGraphileWorker,
-  'graphile-worker-preset': loadGraphileWorker,
-  'graphile-worker-default': loadGraphileWorker,
-  'pg-boss': async () => (await import('./pg-boss.mjs')).pgBoss,
-  bullmq: async () => (await import('./bullmq.mjs')).bullmq,
-  'bullmq-postgres': async () => (await import('./bullmq.mjs')).bullmqPostgres,
-  'raw-postgres-500': loadRawPostgres(500),
-  'raw-postgres-1000': loadRawPostgres(1_000),
-  'raw-postgres-2000': loadRawPostgres(2_000),
-  'ours-mysql': loadOurs('mysql'),
-  'raw-mysql-100': loadRawMysql(100),
-  'raw-mysql-1000': loadRawMysql(1_000),
-  'ours-sqlite': loadOurs('sqlite'),
-  'raw-sqlite-100': loadRawSqlite(100),
-  'raw-sqlite-1000': loadRawSqlite(1_000),
+const entries = {
+  ours: { server: 'postgres', load: loadOurs('postgres') },
+  'graphile-worker': { server: 'postgres', load: loadGraphileWorker },
+  'graphile-worker-preset': { server: 'postgres', load: loadGraphileWorker },
+  'graphile-worker-default': { server: 'postgres', load: loadGraphileWorker },
+  'pg-boss': { server: 'postgres', load: async () => (await import('./pg-boss.mjs')).pgBoss },
+  bullmq: { server: 'redis', load: async () => (await import('./bullmq.mjs')).bullmq },
+  'bullmq-postgres': { server: 'postgres', load: async () => (await import('./bullmq.mjs')).bullmqPostgres },
+  'raw-postgres-500': { server: 'postgres', load: loadRawPostgres(500) },
+  'raw-postgres-1000': { server: 'postgres', load: loadRawPostgres(1_000) },
+  'raw-postgres-2000': { server: 'postgres', load: loadRawPostgres(2_000) },
+  'ours-mysql': { server: 'mysql', load: loadOurs('mysql') },
+  'raw-mysql-100': { server: 'mysql', load: loadRawMysql(100) },
+  'raw-mysql-1000': { server: 'mysql', load: loadRawMysql(1_000) },
+  'ours-sqlite': { server: 'sqlite', load: loadOurs('sqlite') },
+  'raw-sqlite-100': { server: 'sqlite', load: loadRawSqlite(100) },
+  'raw-sqlite-1000': { server: 'sqlite', load: loadRawSqlite(1_000) },
 };
 
-export const contestantIds = Object.keys(loaders);
+export const contestantIds = Object.keys(entries);
+
+/** @returns {import('../contestant.mjs').Contestant['server']} */
+export function serverOf(id) {
+  return entryOf(id).server;
+}
 
 /**
  * @param {string} id
  * @returns {Promise<import('../contestant.mjs').Contestant>}
  */
 export async function contestant(id) {
-  const load = loaders[id];
-  if (load === undefined) throw new Error(`no contestant '${id}'; there are ${contestantIds.join(', ')}`);
-  return load(id);
+  return entryOf(id).load(id);
+}
+
+function entryOf(id) {
+  const entry = entries[id];
+  if (entry === undefined) throw new Error(`no contestant '${id}'; there are ${contestantIds.join(', ')}`);
+  return entry;
 }

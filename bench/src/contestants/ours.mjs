@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { PersistentJobQueue } from '../../../dist/index.js';
 import { mysqlStorage } from '../storages/mysql-storage.mjs';
 import { postgresStorage } from '../storages/postgres-storage.mjs';
+import { countStatements } from '../driver-spy.mjs';
 import { sqliteStorage } from '../storages/sqlite-storage.mjs';
 
 // The very copy that the library uses.
@@ -34,6 +35,7 @@ export function ours({ id, server }) {
     name: 'nestjs-jobs',
     setting: 'default options',
     open: openStorage,
+    countStatements: () => countStatements(server),
     openDataSource: () => openDataSource(dataSourceOptions[server](storage)),
   };
 }

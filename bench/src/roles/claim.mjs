@@ -3,10 +3,9 @@ import { storeSettings } from '../../../dist/queues/persistent-job-queue.js';
 import { openTypeOrmStore } from '../../../dist/stores/open-typeorm-store.js';
 import { addCrowd, bringToRest } from '../claims/crowd.mjs';
 import { explain } from '../claims/explain.mjs';
-import { recordStatements } from '../claims/spy.mjs';
-import { contestant as find } from '../contestants/index.mjs';
-import { quietSink } from '../contestants/ours.mjs';
+import { recordStatements } from '../driver-spy.mjs';
 import { payloads } from '../contestant.mjs';
+import { ours, quietSink } from '../contestants/ours.mjs';
 import { median } from '../statistics.mjs';
 
 const batch = 100;
@@ -33,30 +32,19 @@ export async function claim({ settings: { server, rows, rounds, claims }, link }
 }
 
 async function openTable(server, name) {
-  const base = server === 'postgres' ? 'ours' : `ours-${server}`;
-  const { storage, session, dataSource } = await prepare(base, `ours-claim-${server}-${name}`);
+  const storage = ours({ id: `ours-claim-${server}-${name}`, server });
+  await storage.setUp();
+  const session = await storage.open(async () => {});
+  const dataSource = await storage.openDataSource();
   const store = await openTypeOrmStore(dataSource, storeSettings(resolvePersistentOptions({}), quietSink));
   await store.open();
-  return {
-    name,
-    storage,
-    store,
-    session,
-    async close() {
-      await store.close();
-      await dataSource.destroy();
-      await session.close();
-      await storage.tearDown();
-    },
+  const close = async () => {
+    await store.close();
+    await dataSource.destroy();
+    await session.close();
+    await storage.tearDown();
   };
-}
-
-async function prepare(base, id) {
-  const { server } = await find(base);
-  const { ours } = await import('../contestants/ours.mjs');
-  const storage = ours({ id, server });
-  await storage.setUp();
-  return { storage, session: await storage.open(async () => {}), dataSource: await storage.openDataSource() };
+  return { name, storage, store, session, close };
 }
 
 /** Claims all due jobs, and then looks as often for more. @returns medians, milliseconds */

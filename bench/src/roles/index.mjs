@@ -1,18 +1,22 @@
-import { drain } from './drain.mjs';
-import { enqueue } from './enqueue.mjs';
-import { idle } from './idle.mjs';
-import { latency } from './latency.mjs';
-import { memoryDrain, memoryWaiting } from './memory.mjs';
-import { claim } from './claim.mjs';
-
 /**
- * What a child process can be made to do, by name.
- *
  * @typedef {object} RoleParts
  * @property {import('../contestant.mjs').Contestant} contestant
  * @property {any} settings
  * @property {{ tell: (kind: string, values?: object) => void, hear: (kind: string) => Promise<void> }} link
- *
- * @type {Record<string, (parts: RoleParts) => Promise<void>>}
  */
-export const roles = { drain, enqueue, idle, latency, memoryDrain, memoryWaiting, claim };
+
+/** What a child process can be made to do; loaded one by one, so that it holds nothing that it does not need. */
+const loaders = {
+  drain: async () => (await import('./drain.mjs')).drain,
+  enqueue: async () => (await import('./enqueue.mjs')).enqueue,
+  latency: async () => (await import('./latency.mjs')).latency,
+  idle: async () => (await import('./idle.mjs')).idle,
+  claim: async () => (await import('./claim.mjs')).claim,
+  memoryDrain: async () => (await import('./memory.mjs')).memoryDrain,
+  memoryWaiting: async () => (await import('./memory.mjs')).memoryWaiting,
+};
+
+/** @returns {Promise<(parts: RoleParts) => Promise<void>>} */
+export function role(name) {
+  return loaders[name]();
+}

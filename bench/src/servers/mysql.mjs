@@ -45,14 +45,6 @@ export async function analyzeMysqlDatabase(url) {
   }, url);
 }
 
-/** Questions that the server has been asked so far, by everybody. */
-export async function mysqlQuestions() {
-  return withMysql(async (connection) => {
-    const [rows] = await connection.query("SHOW GLOBAL STATUS LIKE 'Questions'");
-    return Number(rows[0].Value);
-  });
-}
-
 /**
  * What the report says about the server.
  *

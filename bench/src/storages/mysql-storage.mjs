@@ -4,7 +4,6 @@ import {
   analyzeMysqlDatabase,
   dropMysqlDatabase,
   freshMysqlDatabase,
-  mysqlQuestions,
   mysqlUrl,
 } from '../servers/mysql.mjs';
 
@@ -40,7 +39,6 @@ export function mysqlStorage({ id, unfinished, open, migrate = async () => {} })
       const [rows] = await watcher.query(`${unfinished} LIMIT 1`);
       return rows.length;
     },
-    requests: mysqlQuestions,
     async tearDown() {
       await watcher?.end();
       watcher = undefined;

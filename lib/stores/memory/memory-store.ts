@@ -4,6 +4,7 @@ import { startTimer } from '../../model/timer.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
+  ForeignClaims,
   JobStore,
   RecoveredJob,
   RecoverRequest,
@@ -98,6 +99,10 @@ export class MemoryStore implements JobStore {
 
   extend(leases: readonly Lease[]): Promise<readonly Lease[]> {
     return Promise.resolve(leases.filter(({ token }) => !this.running.has(token)));
+  }
+
+  foreignClaims(): Promise<readonly ForeignClaims[]> {
+    return Promise.resolve([]);
   }
 
   recover(_request: RecoverRequest): Promise<readonly RecoveredJob[]> {

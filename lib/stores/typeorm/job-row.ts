@@ -1,7 +1,7 @@
 import type { ClaimedJob, Lease, NewJob } from '../../model/job.js';
 import { JobState } from '../../model/job-state.js';
 import type { Outcome } from '../../model/outcome.js';
-import type { RecoveredJob, Settlement } from '../job-store.js';
+import type { ForeignClaims, RecoveredJob, Settlement } from '../job-store.js';
 
 /** A row as the driver gives it: bigint columns are strings in some of them. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -56,6 +56,16 @@ export function toClaimedJob(row: Row, token: string = toText(row['claim_token']
     maxRetries: Number(row['max_retries']),
     interruptions: Number(row['interruptions']),
     createdAt: Number(row['created_at']),
+  };
+}
+
+/** @param now Where the database computes the rest of the lease itself, 0. */
+export function toForeignClaims(row: Row, now = 0): ForeignClaims {
+  const owner = row['claimed_by'];
+  const hasAll = Number(row['without_lease']) === 0;
+  return {
+    owner: owner === null ? undefined : toText(owner),
+    endsInMs: hasAll ? Number(row['ends']) - now : undefined,
   };
 }
 

@@ -2,7 +2,14 @@ import type { DataSource } from 'typeorm';
 import type { Clock } from '../../model/clock.js';
 import { StoreError } from '../../model/errors.js';
 import type { Lease, NewJob } from '../../model/job.js';
-import type { ExchangeRequest, ExchangeResult, JobStore, RecoveredJob, RecoverRequest } from '../job-store.js';
+import type {
+  ExchangeRequest,
+  ExchangeResult,
+  ForeignClaims,
+  JobStore,
+  RecoveredJob,
+  RecoverRequest,
+} from '../job-store.js';
 import { runnerOf } from './callers-transaction.js';
 import { CommitWatcher } from './commit-watcher.js';
 import type { SqlDialect } from './dialects/sql-dialect.js';
@@ -63,6 +70,10 @@ export class TypeOrmJobStore implements JobStore {
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
     if (leases.length === 0) return [];
     return inStore('extend leases', () => this.parts.dialect.extend(leases, leaseMs));
+  }
+
+  foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {
+    return inStore('look at the claims of others', () => this.parts.dialect.foreignClaims(owner));
   }
 
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]> {

@@ -43,6 +43,7 @@ function setUp(overrides: Partial<EngineSettings> = {}): Rig {
       executor: new Executor(registry, { backoff: defaultBackoff, timeout: 0 }),
       makeLogger: () => silent,
       claimTypes: () => registry.types(),
+      identity: { isDead: () => Promise.resolve(false), forget: () => Promise.resolve() },
     },
     { ...settings, ...overrides },
   );

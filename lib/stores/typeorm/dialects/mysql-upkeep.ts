@@ -6,24 +6,40 @@ import { inList, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
 
 const { Pending, Running, Failed } = JobState;
 
-const expired = `status = '${Running}' AND (lease_until IS NULL OR lease_until <= ${mysqlNowMs})
-  AND (claimed_by IS NULL OR claimed_by <> ?)`;
-
-/** Looks without a lock; the ids are tried for afterwards. */
-export function expiredStatement(table: string, { owner, limit }: RecoverRequest): MysqlStatement {
-  const most = Math.max(1, Math.floor(limit));
+/** Which rows are due again: their lease is over or missing, or their owner is proven to be dead. */
+function expired({ owner, deadOwners = [] }: RecoverRequest): MysqlStatement {
+  const dead = inList(deadOwners);
   return {
-    text: `SELECT id FROM ${table} WHERE ${expired} ORDER BY lease_until, id LIMIT ${most}`,
+    text: `status = '${Running}' AND (claimed_by IS NULL OR claimed_by <> ?)
+      AND (lease_until IS NULL OR lease_until <= ${mysqlNowMs} OR claimed_by IN (${dead.marks}))`,
+    values: [owner, ...dead.values],
+  };
+}
+
+export function foreignClaimsStatement(table: string, owner: string): MysqlStatement {
+  return {
+    text: `SELECT claimed_by, MIN(lease_until) - ${mysqlNowMs} AS ends, COUNT(*) - COUNT(lease_until) AS without_lease
+      FROM ${table}
+      WHERE status = '${Running}' AND (claimed_by IS NULL OR claimed_by <> ?)
+      GROUP BY claimed_by`,
     values: [owner],
   };
 }
 
+/** Looks without a lock; the ids are tried for afterwards. */
+export function expiredStatement(table: string, request: RecoverRequest): MysqlStatement {
+  const most = Math.max(1, Math.floor(request.limit));
+  const { text, values } = expired(request);
+  return { text: `SELECT id FROM ${table} WHERE ${text} ORDER BY lease_until, id LIMIT ${most}`, values };
+}
+
 /** Which of these are expired still, locked until the transaction ends; those that another process recovers are passed over. */
-export function lockExpiredStatement(table: string, ids: readonly string[], owner: string): MysqlStatement {
+export function lockExpiredStatement(table: string, ids: readonly string[], request: RecoverRequest): MysqlStatement {
   const list = inList(ids);
+  const { text, values } = expired(request);
   return {
-    text: `SELECT id FROM ${table} WHERE id IN (${list.marks}) AND ${expired} ORDER BY id FOR UPDATE SKIP LOCKED`,
-    values: [...list.values, owner],
+    text: `SELECT id FROM ${table} WHERE id IN (${list.marks}) AND ${text} ORDER BY id FOR UPDATE SKIP LOCKED`,
+    values: [...list.values, ...values],
   };
 }
 

@@ -1,7 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Lease, NewJob } from '../../../model/job.js';
-import type { ExchangeRequest, ExchangeResult, RecoveredJob, RecoverRequest } from '../../job-store.js';
-import { toRecoveredJob, toText } from '../job-row.js';
+import type { ExchangeRequest, ExchangeResult, ForeignClaims, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import { toForeignClaims, toRecoveredJob, toText } from '../job-row.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { openOwnDataSource } from '../own-data-source.js';
 import { sqlNames, type SqlNames, type TableName } from '../table-name.js';
@@ -14,6 +14,7 @@ import { extendStatement, lockHeldStatement, run, slicesOf } from './mysql-state
 import {
   disownStatement,
   expiredStatement,
+  foreignClaimsStatement,
   lockExpiredStatement,
   recoveredStatement,
   recoverStatement,
@@ -78,6 +79,12 @@ export class MysqlDialect implements SqlDialect {
     return lost;
   }
 
+  async foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {
+    const statement = foreignClaimsStatement(this.names.table, owner);
+    const { rows } = await this.parts().connections.use((connection) => run(connection, statement));
+    return rows.map((row) => toForeignClaims(row));
+  }
+
   async recover(request: RecoverRequest): Promise<readonly RecoveredJob[]> {
     const { table } = this.names;
     const { connections } = this.parts();
@@ -85,7 +92,7 @@ export class MysqlDialect implements SqlDialect {
     const ids = rows.map((row) => toText(row['id']));
     if (ids.length === 0) return [];
     return this.transaction(async (connection) => {
-      const locked = await run(connection, lockExpiredStatement(table, ids, request.owner));
+      const locked = await run(connection, lockExpiredStatement(table, ids, request));
       const mine = locked.rows.map((row) => toText(row['id']));
       if (mine.length === 0) return [];
       await run(connection, recoverStatement(table, mine, request));

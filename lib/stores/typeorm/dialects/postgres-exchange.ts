@@ -5,6 +5,9 @@ import { pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } 
 
 const { Pending, Running } = JobState;
 
+/** How many more rows than needed are looked at beside the double, for those that others are just claiming. */
+const spare = 32;
+
 /**
  * Settles and claims in one statement, the faster by all the trips and commits that it saves. Parts that have nothing to do are
  * left out. It answers with the claimed rows, oldest due first, and with a row without a `job_type` for each settlement that changed
@@ -64,7 +67,7 @@ function updateSettled(table: string, { ids, tokens }: BoundLeases, outcomes: st
       claimed_by = NULL,
       lease_until = CASE WHEN o.status = '${Running}' THEN j.lease_until END
     FROM unnest(${ids}, ${tokens}, ${outcomes}) AS o(id, token, status, cost, delay_ms, error)
-    WHERE j.id = o.id AND j.claim_token = o.token
+    WHERE j.id = ANY(${ids}) AND j.id = o.id AND j.claim_token = o.token
     RETURNING o.token`;
 }
 
@@ -78,42 +81,54 @@ function lostOf(part: string, { ids, tokens }: BoundLeases): string {
       AND NOT EXISTS (SELECT FROM ${part} AS p WHERE p.token = g.token)`;
 }
 
-/**
- * Each type is looked up on its own in the index, so that jobs of other types cost nothing however many lie in front. Rows that
- * another worker is just claiming are passed over.
- */
-function claimParts(
-  table: string,
-  { types, limit, owner, leaseMs }: ClaimRequest,
-  values: PgValues,
-): readonly string[] {
-  const wanted = types === undefined ? 'types AS wanted' : `unnest(${values.bindTexts(types)}) AS wanted(job_type)`;
-  const most = values.bind(limit, 'integer');
-  const due = `due AS (
-    SELECT d.id
-    FROM ${wanted}
-    CROSS JOIN LATERAL (
-      SELECT j.id, j.next_run_at
-      FROM ${table} AS j
-      WHERE j.status = '${Pending}' AND j.job_type = wanted.job_type AND j.next_run_at <= ${pgMoment}
-      ORDER BY j.next_run_at, j.id
-      LIMIT ${most}
-      FOR UPDATE SKIP LOCKED
-    ) AS d
-    ORDER BY d.next_run_at, d.id
-    LIMIT ${most}
-  )`;
+function claimParts(table: string, claim: ClaimRequest, values: PgValues): readonly string[] {
+  const due = dueParts(table, claim, values);
   const claimed = `claimed AS (
     UPDATE ${table} AS j
     SET status = '${Running}',
       claim_token = gen_random_uuid(),
-      claimed_by = ${values.bind(owner, 'text')},
-      lease_until = ${pgMoment} + ${values.bind(leaseMs, 'bigint')}
-    FROM due
-    WHERE j.id = due.id
+      claimed_by = ${values.bind(claim.owner, 'text')},
+      lease_until = ${pgMoment} + ${values.bind(claim.leaseMs, 'bigint')}
+    WHERE j.ctid = ANY(ARRAY(SELECT due.ctid FROM due))
     RETURNING ${claimedColumns.map((column) => `j.${column}`).join(', ')}, j.claim_token, j.next_run_at
   )`;
-  return types === undefined ? [pendingTypesPart(table), due, claimed] : [due, claimed];
+  return [...due, claimed];
+}
+
+/**
+ * The rows to claim, locked; those that another worker is just claiming are passed over. Found by their places in the table, which
+ * no planner turns into a walk through all of it.
+ *
+ * Each type is looked up on its own in the index, so that jobs of other types cost nothing however many lie in front. With
+ * several types it is first seen which rows come first of all, and only those are locked.
+ */
+function dueParts(table: string, { types, limit }: ClaimRequest, values: PgValues): readonly string[] {
+  const dueOf = (type: string, most: string): string => `
+      SELECT j.ctid, j.id, j.next_run_at
+      FROM ${table} AS j
+      WHERE j.status = '${Pending}' AND j.job_type = ${type} AND j.next_run_at <= ${pgMoment}
+      ORDER BY j.next_run_at, j.id
+      LIMIT ${most}`;
+  const most = values.bind(limit, 'integer');
+  if (types?.length === 1) {
+    return [`due AS (${dueOf(values.bind(types[0], 'text'), most)} FOR UPDATE SKIP LOCKED)`];
+  }
+  const wanted = types === undefined ? 'types AS wanted' : `unnest(${values.bindTexts(types)}) AS wanted(job_type)`;
+  const look = values.bind(limit * 2 + spare, 'integer');
+  const candidates = `candidates AS MATERIALIZED (
+    SELECT d.ctid FROM ${wanted} CROSS JOIN LATERAL (${dueOf('wanted.job_type', look)}) AS d
+    ORDER BY d.next_run_at, d.id
+    LIMIT ${look}
+  )`;
+  const due = `due AS (
+    SELECT j.ctid
+    FROM ${table} AS j
+    WHERE j.ctid = ANY(ARRAY(SELECT c.ctid FROM candidates AS c)) AND j.status = '${Pending}'
+    ORDER BY j.next_run_at, j.id
+    LIMIT ${most}
+    FOR UPDATE SKIP LOCKED
+  )`;
+  return types === undefined ? [pendingTypesPart(table), candidates, due] : [candidates, due];
 }
 
 /** Answers with each type that has pending jobs: one step in the index for each, instead of one for each job. */

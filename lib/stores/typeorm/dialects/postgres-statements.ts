@@ -63,7 +63,9 @@ export function recoverStatement(table: string, request: RecoverRequest): PgStat
         claimed_by IS NOT NULL AND interruptions > 0 AS is_repeated,
         claimed_by IS NOT NULL AND interruptions + 1 >= ${values.bind(request.maxInterruptions, 'integer')} AS is_failed
       FROM ${table}
-      WHERE status = '${Running}' AND (lease_until IS NULL OR lease_until <= ${pgMoment})
+      WHERE status = '${Running}' AND (
+          lease_until IS NULL OR lease_until <= ${pgMoment} OR claimed_by = ANY(${values.bindTexts(request.deadOwners ?? [])})
+        )
         AND claimed_by IS DISTINCT FROM ${values.bind(request.owner, 'text')}
       ORDER BY lease_until, id
       LIMIT ${values.bind(request.limit, 'integer')}
@@ -88,6 +90,15 @@ export function recoverStatement(table: string, request: RecoverRequest): PgStat
     WHERE j.id = e.id
     RETURNING j.id, j.job_type, j.interruptions, j.status`;
   return { text, values: values.list };
+}
+
+export function foreignClaimsStatement(table: string, owner: string): PgStatement {
+  const text = `
+    SELECT claimed_by, min(lease_until) - ${pgNowMs} AS ends, count(*) - count(lease_until) AS without_lease
+    FROM ${table}
+    WHERE status = '${Running}' AND claimed_by IS DISTINCT FROM $1::text
+    GROUP BY claimed_by`;
+  return { text, values: [owner] };
 }
 
 export function disownStatement(table: string, owner: string, held: readonly Lease[]): PgStatement {

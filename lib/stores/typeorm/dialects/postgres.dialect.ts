@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import type { Lease, NewJob } from '../../../model/job.js';
-import type { ExchangeRequest, ExchangeResult, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import type { ExchangeRequest, ExchangeResult, ForeignClaims, RecoveredJob, RecoverRequest } from '../../job-store.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
-import { toClaimedJob, toRecoveredJob, toText } from '../job-row.js';
+import { toClaimedJob, toForeignClaims, toRecoveredJob, toText } from '../job-row.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { openOwnDataSource } from '../own-data-source.js';
 import { errorField, retryPassing } from '../retry.js';
@@ -21,7 +21,13 @@ import {
   type PgResult,
 } from './postgres-pool.js';
 import { findPostgresSchema, postgresSchemaAccess } from './postgres-schema.js';
-import { disownStatement, extendStatement, insertStatement, recoverStatement } from './postgres-statements.js';
+import {
+  disownStatement,
+  extendStatement,
+  foreignClaimsStatement,
+  insertStatement,
+  recoverStatement,
+} from './postgres-statements.js';
 import type { PgStatement } from './postgres-values.js';
 import type { SqlDialect } from './sql-dialect.js';
 
@@ -89,6 +95,11 @@ export class PostgresDialect implements SqlDialect {
     const { rows } = await this.run(extendStatement(this.names.table, leases, leaseMs));
     const kept = new Set(rows.map((row) => row['token']));
     return leases.filter(({ token }) => !kept.has(token));
+  }
+
+  async foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {
+    const { rows } = await this.run(foreignClaimsStatement(this.names.table, owner));
+    return rows.map((row) => toForeignClaims(row));
   }
 
   async recover(request: RecoverRequest): Promise<readonly RecoveredJob[]> {

@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import type { Lease, NewJob } from '../../../model/job.js';
-import type { ExchangeRequest, ExchangeResult, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import type { ExchangeRequest, ExchangeResult, ForeignClaims, RecoveredJob, RecoverRequest } from '../../job-store.js';
 
 /**
  * What each database does in its own way. The verbs are those of `JobStore`; their statements, how many of them a verb
@@ -17,6 +17,7 @@ export interface SqlDialect {
   insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void>;
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>;
+  foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
   disown(owner: string, held: readonly Lease[]): Promise<number>;
   pendingTypes(): Promise<readonly string[]>;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
-import type { ClaimRequest, RecoveredJob, RecoverRequest, Settlement } from '../../job-store.js';
-import { interruptionError, toClaimedJob, toSettledRow, toText, type Row } from '../job-row.js';
+import type { ClaimRequest, ForeignClaims, RecoveredJob, RecoverRequest, Settlement } from '../../job-store.js';
+import { interruptionError, toClaimedJob, toForeignClaims, toSettledRow, toText, type Row } from '../job-row.js';
 import type { SqliteHandle } from './sqlite-handle.js';
 import { SqliteStatements } from './sqlite-statements.js';
 
@@ -29,23 +29,22 @@ export class SqliteJobs {
     return settlements.filter((settlement) => !this.settleOne(settlement, now)).map(({ id, token }) => ({ id, token }));
   }
 
-  /** The ids of due jobs, oldest first. */
-  due({ types = this.pendingTypes(), limit }: ClaimRequest, now: number): readonly string[] {
+  /** Due jobs, oldest first. */
+  due({ types = this.pendingTypes(), limit }: ClaimRequest, now: number): readonly Row[] {
     const [only] = types;
     if (only === undefined) return [];
     if (types.length > 1) return this.dueOfMany(types, limit, now);
-    return this.statements.get('due').all(only, now, limit).map(idOf);
+    return this.statements.get('due').all(only, now, limit);
   }
 
-  claim(ids: readonly string[], { owner, leaseMs }: ClaimRequest, now: number): readonly ClaimedJob[] {
-    const read = this.statements.get('read');
+  /** Marks what `due` found in the same transaction. */
+  claim(rows: readonly Row[], { owner, leaseMs }: ClaimRequest, now: number): readonly ClaimedJob[] {
     const claim = this.statements.get('claim');
     const nonce = `${randomBytes(16).toString('hex')}:`;
-    return ids.flatMap((id) => {
-      const row = read.get(id);
-      const token = `${nonce}${id}`;
-      if (row === undefined || claim.run(token, owner, now + leaseMs, id).changes === 0) return [];
-      return [toClaimedJob(row, token)];
+    return rows.map((row) => {
+      const job = toClaimedJob(row, `${nonce}${idOf(row)}`);
+      claim.run(job.token, owner, now + leaseMs, Number(row['place']));
+      return job;
     });
   }
 
@@ -55,9 +54,16 @@ export class SqliteJobs {
     return leases.filter(({ id, token }) => extend.run(until, id, token).changes === 0);
   }
 
-  /** Running jobs whose lease is over or missing, except the owner's own. */
-  expired({ owner, limit }: RecoverRequest, now: number): readonly Row[] {
-    return this.statements.get('expired').all(now, owner, limit);
+  foreignClaims(owner: string, now: number): readonly ForeignClaims[] {
+    return this.statements
+      .get('foreignClaims')
+      .all(owner)
+      .map((row) => toForeignClaims(row, now));
+  }
+
+  /** Running jobs whose lease is over or missing, or whose owner is dead, except the owner's own. */
+  expired({ owner, limit, deadOwners = [] }: RecoverRequest, now: number): readonly Row[] {
+    return this.statements.get('expired').all(owner, now, JSON.stringify(deadOwners), limit);
   }
 
   /** The end of a lease counts as an interruption unless the claim was given up on purpose: then `claimed_by` is null. */
@@ -100,10 +106,10 @@ export class SqliteJobs {
   }
 
   /** Merges the cursors of all types, so that no more rows are read than are wanted, and one more of each type. */
-  private dueOfMany(types: readonly string[], limit: number, now: number): readonly string[] {
+  private dueOfMany(types: readonly string[], limit: number, now: number): readonly Row[] {
     const cursors = types.map((type, index) => this.statements.get('due', index).iterate(type, now, limit));
     try {
-      return mergeByDue(cursors, limit).map(idOf);
+      return mergeByDue(cursors, limit);
     } finally {
       for (const cursor of cursors) cursor.return?.();
     }

@@ -53,17 +53,15 @@ function workingTexts(table: string) {
       WHERE id = ? AND claim_token = ?`,
     /** job_type, now, limit */
     due: `
-      SELECT id, next_run_at FROM ${table}
+      SELECT ${claimedColumns.join(', ')}, next_run_at, rowid AS place FROM ${table}
       WHERE status = '${Pending}' AND job_type = ? AND next_run_at <= ?
       ORDER BY next_run_at, id
       LIMIT ?`,
-    /** id */
-    read: `SELECT ${claimedColumns.join(', ')} FROM ${table} WHERE id = ?`,
-    /** claim_token, claimed_by, lease_until, id */
+    /** claim_token, claimed_by, lease_until, place */
     claim: `
       UPDATE ${table}
       SET status = '${Running}', claim_token = ?, claimed_by = ?, lease_until = ?
-      WHERE id = ? AND status = '${Pending}'`,
+      WHERE rowid = ? AND status = '${Pending}'`,
     pendingTypes: `
       WITH RECURSIVE types (job_type) AS (
         SELECT min(job_type) FROM ${table} WHERE status = '${Pending}'
@@ -80,10 +78,16 @@ function upkeepTexts(table: string) {
   return {
     /** lease_until, id, claim_token */
     extend: `UPDATE ${table} SET lease_until = ? WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
-    /** now, owner, limit */
+    /** owner */
+    foreignClaims: `
+      SELECT claimed_by, min(lease_until) AS ends, count(*) - count(lease_until) AS without_lease FROM ${table}
+      WHERE status = '${Running}' AND claimed_by IS NOT ?
+      GROUP BY claimed_by`,
+    /** owner, now, dead owners as JSON, limit */
     expired: `
       SELECT id, job_type, interruptions, claimed_by, next_run_at FROM ${table}
-      WHERE status = '${Running}' AND (lease_until IS NULL OR lease_until <= ?) AND claimed_by IS NOT ?
+      WHERE status = '${Running}' AND claimed_by IS NOT ?
+        AND (lease_until IS NULL OR lease_until <= ? OR claimed_by IN (SELECT value FROM json_each(?)))
       ORDER BY lease_until, id
       LIMIT ?`,
     /** status, interruptions, next_run_at, last_error or null, id */

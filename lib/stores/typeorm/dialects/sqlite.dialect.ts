@@ -2,7 +2,7 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import { InvalidManagerError } from '../../../model/errors.js';
 import type { Lease, NewJob } from '../../../model/job.js';
-import type { ExchangeRequest, ExchangeResult, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import type { ExchangeRequest, ExchangeResult, ForeignClaims, RecoveredJob, RecoverRequest } from '../../job-store.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { sqlNames, type SqlNames, type TableName } from '../table-name.js';
 import { SqliteGate } from './sqlite-gate.js';
@@ -77,6 +77,10 @@ export class SqliteDialect implements SqlDialect {
 
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
     return this.write((own) => own.extend(leases, this.now() + leaseMs));
+  }
+
+  foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {
+    return this.gate.run((handle) => this.jobs(handle).foreignClaims(owner, this.now()));
   }
 
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]> {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 
 // The copies of the drivers that the library uses.
-const require = createRequire(new URL('../../../package.json', import.meta.url));
+const require = createRequire(new URL('../../package.json', import.meta.url));
 
 /**
  * Records the statements that the library sends while `run` runs, in the order of their sending.
@@ -19,6 +19,18 @@ export async function recordStatements(server, run) {
     restore();
   }
   return statements;
+}
+
+/**
+ * Counts the statements that the library sends from now on.
+ *
+ * @param {'postgres' | 'mysql' | 'sqlite'} server
+ * @returns {() => number}
+ */
+export function countStatements(server) {
+  let count = 0;
+  spies[server](() => (count += 1));
+  return () => count;
 }
 
 const spies = {

@@ -1,0 +1,54 @@
+import { contestant } from '../contestants/index.mjs';
+import { inTurns } from '../in-turns.mjs';
+import { measureDrain } from '../measure-drain.mjs';
+
+const ids = {
+  'PostgreSQL, Redis': [
+    'ours',
+    'graphile-worker',
+    'graphile-worker-preset',
+    'graphile-worker-default',
+    'pg-boss',
+    'bullmq',
+    'bullmq-postgres',
+    'raw-postgres-500',
+    'raw-postgres-1000',
+    'raw-postgres-2000',
+  ],
+  'MySQL or MariaDB': ['ours-mysql', 'raw-mysql-100', 'raw-mysql-1000'],
+  SQLite: ['ours-sqlite', 'raw-sqlite-100', 'raw-sqlite-1000'],
+};
+
+/** @type {import('./index.mjs').Kind} */
+export const drain = {
+  name: 'drain',
+  description: 'no-op jobs that wait in the storage are run to the last, by one process and by two',
+  async run({ jobs, rounds, select, say }) {
+    const turns = [];
+    for (const [servers, all] of Object.entries(ids)) {
+      for (const processes of [1, 2]) {
+        for (const id of select(all)) turns.push(turnOf({ subject: await contestant(id), servers, processes, jobs }));
+      }
+    }
+    return inTurns(turns, rounds, say);
+  },
+};
+
+function turnOf({ subject, servers, processes, jobs }) {
+  const { id, name, setting, share = 1 } = subject;
+  const given = Math.ceil(jobs * share);
+  const row = {
+    kind: 'drain',
+    group: `${servers}: ${processes === 1 ? '1 process' : `${processes} processes`}`,
+    id,
+    name,
+    setting,
+    unit: 'jobs/s',
+    better: /** @type {const} */ ('more'),
+    note: share === 1 ? undefined : `${given} jobs`,
+  };
+  return {
+    label: `${name}, ${row.group}`,
+    measure: async () => ({ ...row, value: (await measureDrain(id, { jobs: given, processes })).jobsPerSecond }),
+  };
+}

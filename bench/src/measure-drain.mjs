@@ -1,0 +1,65 @@
+import { ChildProcess } from './child-process.mjs';
+import { contestant } from './contestants/index.mjs';
+
+const patienceMs = 300_000;
+
+/**
+ * How long it takes to run so many no-op jobs: from the word to go, given when all processes stand connected, to the moment at which the last
+ * job has run and none is left in the storage.
+ *
+ * @param {string} id Of the contestant.
+ * @param {{ jobs: number, processes: number }} size
+ * @returns {Promise<{ jobsPerSecond: number }>}
+ */
+export async function measureDrain(id, { jobs, processes }) {
+  const subject = await contestant(id);
+  await subject.setUp();
+  try {
+    await subject.seed(jobs);
+    const children = Array.from({ length: processes }, () => new ChildProcess('drain', id, { jobs }));
+    try {
+      await Promise.all(children.map((child) => child.hear('ready')));
+      const ms = await timeDrain(subject, children, jobs);
+      await Promise.all(children.map((child) => child.stop()));
+      return { jobsPerSecond: (jobs / ms) * 1_000 };
+    } finally {
+      for (const child of children) child.kill();
+    }
+  } finally {
+    await subject.tearDown();
+  }
+}
+
+async function timeDrain(subject, children, jobs) {
+  const allRun = allCounted(children, jobs);
+  const startedAt = performance.now();
+  for (const child of children) child.tell('go');
+  await allRun;
+  while ((await subject.remaining()) > 0) {
+    if (performance.now() - startedAt > patienceMs) throw new Error('jobs ran but were never acknowledged');
+  }
+  return performance.now() - startedAt;
+}
+
+/** Resolves when the processes together have run all jobs. @throws when they ran more: a job ran twice */
+function allCounted(children, jobs) {
+  const counts = children.map(() => 0);
+  const all = new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`ran ${sum(counts)} of ${jobs} jobs`)), patienceMs);
+    children.forEach((child, index) =>
+      child.on('count', ({ count }) => {
+        counts[index] = count;
+        const total = sum(counts);
+        if (total < jobs) return;
+        clearTimeout(timer);
+        if (total > jobs) reject(new Error(`ran ${total} jobs where there were ${jobs}`));
+        else resolve();
+      }),
+    );
+  });
+  return Promise.race([all, ...children.map((child) => child.failure)]);
+}
+
+function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
+}

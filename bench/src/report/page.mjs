@@ -1,0 +1,33 @@
+import { markdownOf } from './markdown.mjs';
+
+const opening = `# Benchmarks
+
+How fast this library is, beside other job queues and beside raw SQL, measured in one run on one machine. The figures say little about
+another machine; the ratios say more. Measure your own: \`npm run bench\` in this repository (\`npm run bench -- --help\`).
+
+All contestants take turns, round by round; shown are the medians with the lowest and the highest round, lost rounds included. Every
+contestant has a fresh database of its own on the same server, at its default durability (the run stops where \`fsync\` or
+\`synchronous_commit\` is off), vacuumed, analysed and checkpointed before each measurement. Redis, as it is set up here, does not
+write to disk before it answers, so BullMQ on Redis promises less than the others.
+
+"Raw SQL" is the limit: hand-written statements on the driver, on the narrowest table that survives a crash, with nothing of a queue around
+it, neither types nor retries nor heartbeats.
+`;
+
+const introductions = {
+  drain: `Jobs that do nothing wait in the storage and are run to the last. The clock runs from the word to go, given when all worker processes stand
+connected, until the last job has run and is acknowledged.`,
+  enqueue: `Jobs are stored, and each call is answered once its job is. "32 in flight" is what a busy web server does: 32 callers, each of whom waits for
+its own job.`,
+  latency: `From the call of enqueue to the start of the handler, while nothing else is to be done: it includes the storing. Between processes the
+monotonic clock of the machine is compared.`,
+  idle: `A worker process with an empty queue. On PostgreSQL the transactions of its database are counted, on Redis the commands of the server, elsewhere
+the statements that the process sends.`,
+  claim: `The claim itself, through the seam between engine and store, on a table that holds only the due jobs and on one with millions of others.`,
+  memory: `The memory queue beside other queues in memory, each job an async function that does nothing.`,
+};
+
+/** The text of docs/benchmarks.md. */
+export function benchmarksPage(results) {
+  return `${opening}\n${markdownOf(results, introductions)}`;
+}
