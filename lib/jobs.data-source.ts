@@ -83,9 +83,9 @@ export class DataSourceFinder {
     const token: unknown = wrapper.token;
     const name = this.wanted ?? defaultName;
     if (name === defaultName) return isDefaultToken(token);
-    if (typeof token !== 'string') return false;
+    if (typeof token !== 'string' || typeof name !== 'string') return false;
     // A provider of just this name may be one of the app's own, which need not follow the naming of @nestjs/typeorm.
-    return token === `${String(name)}${tokenEnd}` || (token === name && stateOf(wrapper) !== failed);
+    return token === `${name}${tokenEnd}` || (token === name && stateOf(wrapper) !== failed);
   }
 
   private providers(): readonly InstanceWrapper[] {

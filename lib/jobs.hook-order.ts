@@ -27,6 +27,6 @@ export function startLastStopFirst(modules: ModulesContainer, ownRef: ModuleRef)
 /** The module that a `ModuleRef` was injected into. */
 function ownModule(modules: ModulesContainer, ownRef: ModuleRef): Module | undefined {
   return [...modules.values()].find((module) =>
-    [...module.providers.values()].some(({ instance }) => (instance as unknown) === ownRef),
+    [...module.providers.values()].some(({ instance }) => instance === ownRef),
   );
 }

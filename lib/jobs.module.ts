@@ -11,7 +11,8 @@ import { getJobQueueToken, getPersistentJobQueueToken, givenOptionsToken } from 
 
 /**
  * Brings both queues into an app. To be imported once, in the root module: it is global, so every module can inject `JobQueue` and
- * `PersistentJobQueue`. Further ones need a `name`.
+ * `PersistentJobQueue`. Further ones need a `name`. Not for a module that is loaded later: Nest calls no hooks there, so no handler would
+ * be found and no worker started.
  */
 @Module({})
 export class JobsModule {

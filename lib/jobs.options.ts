@@ -88,9 +88,9 @@ export function checkAsyncOptions(options: JobsModuleAsyncOptions): void {
   }
 }
 
-function checkQueueOptions<T extends object>(key: string, options: unknown): T | Record<string, never> {
+function checkQueueOptions(key: string, options: unknown): MemoryQueueOptions & PersistentQueueOptions {
   if (options === undefined) return {};
-  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options as T;
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options;
   const off = key === 'persistent' ? ' or false' : '';
   throw new InvalidOptionError(`${key} must be an object of options${off}, got ${show(options)}`);
 }

@@ -4,7 +4,7 @@ import { HandlerExplorer } from './handlers/handler-explorer.js';
 import { HandlerRegistry, type Handler } from './handlers/handler-registry.js';
 import { DataSourceFinder } from './jobs.data-source.js';
 import { startLastStopFirst } from './jobs.hook-order.js';
-import { disabledError, JobsModules } from './jobs.modules.js';
+import { disabledError, JobsRegistrations } from './jobs.registrations.js';
 import { resolveModuleOptions, type ResolvedModuleOptions } from './jobs.options.js';
 import {
   contextToken,
@@ -52,7 +52,7 @@ function optionsProvider(name: string): FactoryProvider<ResolvedModuleOptions> {
     provide: optionsToken,
     inject: [ModulesContainer, givenOptionsToken],
     useFactory: (modules: ModulesContainer, given: unknown) => {
-      new JobsModules(modules).refuseDuplicates(name);
+      new JobsRegistrations(modules).refuseDuplicates(name);
       return resolveModuleOptions(given instanceof GivenOptions ? given.options : given, name);
     },
   };
@@ -125,7 +125,7 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
         persistent: isPersistent ? persistent : undefined,
         autoStart: options.autoStart,
         discover: () => discover(context),
-        siblings: () => new JobsModules(modules).runtimes(),
+        siblings: () => new JobsRegistrations(modules).runtimes(),
         logError: (message) => sink.error(message),
       });
     },
@@ -134,13 +134,13 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
 
 /** Runs when all providers are made and every `onModuleInit` of the app has ended. */
 function discover({ options, modules, explorer, dataSource, sink }: JobsModuleContext): void {
-  const jobsModules = new JobsModules(modules);
+  const registrations = new JobsRegistrations(modules);
   if (options.persistent === false) {
-    jobsModules.refuseDisabledInjection(options.name, getPersistentJobQueueToken(options.name));
+    registrations.refuseDisabledInjection(options.name, getPersistentJobQueueToken(options.name));
   }
   dataSource?.settle();
   logHandlers(sink, explorer.explore());
-  jobsModules.refuseUnknownInstances(explorer.boundInstances());
+  registrations.refuseUnknownInstances(explorer.boundInstances());
 }
 
 function logHandlers(sink: LogSink, handlers: readonly Handler[]): void {

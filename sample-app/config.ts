@@ -31,7 +31,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     outboxFolder: readText(env, 'SAMPLE_OUTBOX') ?? join(home, 'outbox'),
     smtpUrl: readText(env, 'SMTP_URL'),
     slowMs: readNumber(env, 'SLOW', 2_000),
-    // Far below the default of 30 s: whoever kills the process wants to see soon how the next one carries on.
+    // Far below the default of 30 s: whoever kills the process wants to see soon how the next one carries on. On Linux it does
+    // so at once, elsewhere when the lease has ended.
     leaseMs: readNumber(env, 'LEASE', 5_000),
   };
 }

@@ -14,6 +14,6 @@ export class QuietLogger extends ConsoleLogger {
     ...rest: [string, string, string, string]
   ): string {
     const [, shownLevel, context] = rest;
-    return `    ${this.colorize(shownLevel.trim().padEnd(5), level)} ${context}${String(this.stringifyMessage(message, level))}\n`;
+    return `    ${this.colorize(shownLevel.trim().padEnd(5), level)} ${context}${this.stringifyMessage(message, level)}\n`;
   }
 }

@@ -2,7 +2,7 @@ import { resolveEnqueueOptions, resolveSubmitOptions } from '../lib/model/enqueu
 import { resolveMemoryOptions, resolvePersistentOptions } from '../lib/model/queue-options.js';
 import { resolveModuleOptions } from '../lib/jobs.options.js';
 import { JobHandler } from '../lib/handlers/job-handler.decorator.js';
-import { killChildren } from './support/child.js';
+import { killChildren, type Child } from './support/child.js';
 import { docsPrelude } from './support/docs-prelude.js';
 import { Page, readPages, type CodeBlock } from './support/markdown.js';
 import { UserProject } from './support/user-project.js';
@@ -52,9 +52,7 @@ describe('the options in the README', () => {
   const backoff = documented('### `backoff`');
 
   it('are those of the module, with their defaults', () => {
-    const { name, memory, persistent, autoStart } = resolveModuleOptions({}, 'default');
-
-    expect(documented('### `JobsModule.forRoot(options)`')).toEqual({ name, memory, persistent, autoStart });
+    expect(documented('### `JobsModule.forRoot(options)`')).toEqual(resolveModuleOptions({}, 'default'));
   });
 
   it('are those of the memory queue, with their defaults', () => {
@@ -151,14 +149,14 @@ function fail(): never {
 }
 
 /** Saves a block as `main.ts`, and does what the README says next. */
-async function runAsWritten(project: UserProject, { code }: CodeBlock) {
+async function runAsWritten(project: UserProject, block: CodeBlock): Promise<Child> {
   const commands = readme
     .codeBlocks()
     .filter(({ language }) => language === 'sh')
     .flatMap(({ code }) => code.split('\n'));
   const compile = commands.find((command) => command.startsWith('npx tsc ')) ?? fail();
   const run = commands.find((command) => command.startsWith('node ')) ?? fail();
-  await project.write('main.ts', code);
+  await project.write('main.ts', block.code);
   await project.compile(...compile.split(' ').slice(2));
   return project.run(run.split(' ').slice(1));
 }

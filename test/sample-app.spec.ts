@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { killChildren, type Child } from './support/child.js';
 import { forEachDatabase, type TestDatabase } from './support/databases.js';
+import { MailServer } from './support/mail-server.js';
 import { until } from './support/until.js';
 import { UserProject } from './support/user-project.js';
 
@@ -16,7 +17,7 @@ let folder: string;
 beforeAll(async () => {
   project = await UserProject.create();
   await project.copy('tsconfig.json', 'sample-app');
-  await project.compile('-p', 'sample-app');
+  await project.compile('-p', 'sample-app/tsconfig.build.json');
 }, 60_000);
 afterAll(() => project.remove());
 
@@ -164,7 +165,8 @@ forEachDatabase(
 
       const statuses = await Promise.all(people.map(async (person) => (await signUp(url, person)).status));
 
-      expect(statuses.toSorted()).toEqual([...Array<number>(15).fill(201), ...Array<number>(5).fill(409)]);
+      expect(statuses.filter((status) => status === 201)).toHaveLength(15);
+      expect(statuses.filter((status) => status === 409)).toHaveLength(5);
     });
 
     it('shows no payload', async () => {
@@ -178,6 +180,16 @@ forEachDatabase(
 
       expect(jobs).toContain('"status":"failed"');
       expect(jobs + sample.output).not.toContain(userId);
+    });
+
+    it('hands its mails to a mail server', async () => {
+      const server = await MailServer.start();
+
+      const sample = startSample(database, ['--once'], { SMTP_URL: server.url });
+
+      expect(await sample.ended).toEqual({ code: 0, signal: null });
+      expect(server.received).toMatch(/^Subject: Welcome, Fay!$/m);
+      server.stop();
     });
 
     it('counts signups by domain on the memory queue', async () => {

@@ -1,11 +1,13 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { Inbox } from './inbox.mjs';
 
 const script = fileURLToPath(new URL('./child.mjs', import.meta.url));
 
 /** The measuring process's end of a child process. */
 export class ChildProcess {
   #child;
+  #inbox = new Inbox();
   #listeners = new Map();
   #ended;
   #failure;
@@ -18,7 +20,11 @@ export class ChildProcess {
    */
   constructor(role, contestant, settings, execArgv = []) {
     this.#child = fork(script, [role, contestant, JSON.stringify(settings)], { execArgv });
-    this.#child.on('message', ({ kind, ...values }) => this.#listeners.get(kind)?.(values));
+    this.#child.on('message', ({ kind, ...values }) => {
+      const listen = this.#listeners.get(kind);
+      if (listen === undefined) this.#inbox.put(kind, values);
+      else listen(values);
+    });
     this.#ended = new Promise((resolve) => this.#child.once('exit', resolve));
     this.#failure = this.#ended.then((code) => {
       throw new Error(`the process for ${role} ${contestant} ended with ${code} before it was done`);
@@ -28,8 +34,7 @@ export class ChildProcess {
 
   /** Resolves to what comes with the next message of this kind. @throws when the process ends before. */
   hear(kind) {
-    const heard = new Promise((resolve) => this.#listeners.set(kind, resolve));
-    return Promise.race([heard, this.#failure]);
+    return Promise.race([this.#inbox.take(kind), this.#failure]);
   }
 
   /** Calls `listen` for each message of this kind. */

@@ -4,19 +4,19 @@
  *     node child.mjs <role> <contestant> <settings as JSON>
  */
 import { contestant } from './contestants/index.mjs';
+import { Inbox } from './inbox.mjs';
 import { role } from './roles/index.mjs';
 
 const [name, id, settings] = process.argv.slice(2);
 
-/** @type {Map<string, () => void>} */
-const awaited = new Map();
-process.on('message', ({ kind }) => awaited.get(kind)?.());
+const inbox = new Inbox();
+process.on('message', ({ kind }) => inbox.put(kind));
 process.on('disconnect', () => process.exit(1));
 
 /** What a role may say and hear. */
 const link = {
   tell: (kind, values = {}) => process.send({ kind, ...values }),
-  hear: (kind) => new Promise((resolve) => awaited.set(kind, resolve)),
+  hear: (kind) => inbox.take(kind),
 };
 
 try {

@@ -27,7 +27,7 @@
  * @typedef {object} Session
  * @property {(payload: Payload) => Promise<unknown>} enqueue Resolves when the job is acknowledged.
  * @property {(payloads: Payload[]) => Promise<unknown>} enqueueMany
- * @property {() => unknown} start Begins to run jobs.
+ * @property {() => void | Promise<void>} start Begins to run jobs; does not wait for any.
  * @property {() => Promise<void>} close
  */
 

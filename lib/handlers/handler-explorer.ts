@@ -30,6 +30,7 @@ export class HandlerExplorer {
   private readonly loads = new WeakMap<Promise<unknown>, 'pending' | 'settled'>();
   private readonly loading = new Set<Module>();
   private knownSize = 0;
+  private hasExplored = false;
 
   /** To be constructed while Nest makes the providers: the modules that are there then have all theirs at `explore`. */
   constructor(private readonly parts: ExplorerParts) {
@@ -43,14 +44,19 @@ export class HandlerExplorer {
    * @throws DuplicateHandlerError when two methods want one type.
    */
   explore(): readonly Handler[] {
+    this.hasExplored = true;
     const modules = [...this.parts.modules.values()].filter((module) => this.atStart.has(module));
     const found = modules.flatMap((module) => this.scan(module));
     for (const handler of found) this.parts.registry.add(handler);
     return found;
   }
 
-  /** Registers the handlers of modules that have been loaded meanwhile. Cheap when there are none; never throws. */
+  /**
+   * Registers the handlers of modules that have been loaded since `explore`; before it, does nothing: jobs may be submitted while Nest
+   * makes the providers. Cheap when there are none; never throws.
+   */
   refresh(): void {
+    if (!this.hasExplored) return;
     const { modules } = this.parts;
     if (modules.size === this.knownSize && this.loading.size === 0) return;
     this.knownSize = modules.size;

@@ -71,9 +71,9 @@ function identify(wrapper: InstanceWrapper): HostClass | undefined {
 function ownClass(wrapper: InstanceWrapper): HostClass | undefined {
   if (!wrapper.isNotMetatype) return classOf(wrapper.metatype);
   const instance: unknown = wrapper.instance;
-  const prototype: unknown = isObject(instance) ? attempt(() => Object.getPrototypeOf(instance)) : undefined;
+  const prototype: unknown = isObject(instance) ? attempt((): unknown => Object.getPrototypeOf(instance)) : undefined;
   if (!isObject(prototype)) return undefined;
-  const constructor: unknown = attempt(() => Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value);
+  const constructor: unknown = attempt((): unknown => Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value);
   return { prototype, constructor: typeof constructor === 'function' ? constructor : undefined, has: () => true };
 }
 
@@ -112,7 +112,7 @@ function attempt<T>(look: () => T): T | undefined {
  */
 function instanceTarget(wrapper: InstanceWrapper, module: Module): Target {
   return (job) => {
-    if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) return wrapper.instance;
+    if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) return wrapper.instance as unknown;
     const moduleRef: unknown = module.providers.get(ModuleRef)?.instance;
     if (!(moduleRef instanceof ModuleRef)) throw new InvalidHandlerError(`module ${module.name} has no ModuleRef`);
     const contextId = ContextIdFactory.create();

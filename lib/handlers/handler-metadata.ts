@@ -54,8 +54,8 @@ function* ancestors(owner: object): Generator<object> {
 }
 
 /** A method as messages name it: `Mailer.send`, `Mailer[Symbol(send)]`. */
-export function methodSource(className: string, method: MethodName): string {
-  return typeof method === 'symbol' ? `${className}[${String(method)}]` : `${className}.${method}`;
+export function methodSource(host: string, method: MethodName): string {
+  return typeof method === 'symbol' ? `${host}[${String(method)}]` : `${host}.${method}`;
 }
 
 /** The class name of a decorated member's owner: of the class itself, or of the class whose prototype it is. */

@@ -1,6 +1,6 @@
-import { checkDuration, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
-import { InvalidOptionError } from './errors.js';
+import { checkDuration, checkInteger, checkKnownKeys, checkOneOf } from './check.js';
 import { resolveBackoff, type Backoff, type BackoffOptions } from './retry-policy.js';
+import { checkTableName, defaultTableName } from './table-name.js';
 
 /** Most retries that a job may have. */
 export const mostRetries = 10_000;
@@ -88,7 +88,7 @@ const commonDefaults = { workers: 4, maxRetries: 3, timeout: 0, shutdownTimeout:
 const memoryDefaults = { ...commonDefaults, maxQueued: 100_000 };
 const persistentDefaults = {
   ...commonDefaults,
-  tableName: 'rws_jobs',
+  tableName: defaultTableName,
   schema: 'auto',
   pollInterval: 500,
   lease: 30_000,
@@ -146,13 +146,6 @@ function resolveCommon(given: Record<string, unknown>, path: string): ResolvedQu
 /** @throws InvalidOptionError unless `workers` is a whole number from 1 to 10 000. */
 export function checkWorkers(workers: unknown, name = 'workers'): number {
   return checkInteger(name, workers, 1, 10_000);
-}
-
-function checkTableName(option: string, name: unknown): string {
-  if (typeof name === 'string' && /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$/.test(name)) return name;
-  throw new InvalidOptionError(
-    `${option} must be letters, digits and underscores, with one dot behind a schema name if there is one, got ${show(name)}`,
-  );
 }
 
 function complete(options: unknown, path: string, defaults: Record<string, unknown>): Record<string, unknown> {

@@ -2,7 +2,7 @@ import type { OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy, On
 import { describeError } from '../model/failure.js';
 
 /** What a queue must offer to live with the app. */
-export interface RunningQueue {
+interface RunningQueue {
   start(): unknown;
   stop(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export class Mailer {
   ) {}
 
   // A service in production would try for hours; here somebody is watching.
-  @JobHandler('send_welcome_email', { maxRetries: 2, backoff: { initial: 500 }, timeout: 60_000 })
+  @JobHandler('send_welcome_email', { maxRetries: 2, backoff: { initial: 300 }, timeout: 60_000 })
   async sendWelcomeEmail({ userId }: WelcomeEmail, job: JobContext): Promise<void> {
     const user = await this.users.findOneBy({ id: userId });
     if (user === null) return job.logger.warn('the user is gone; nobody to welcome');

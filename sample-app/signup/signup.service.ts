@@ -51,6 +51,6 @@ export class SignupService {
 
 function isDuplicate(error: unknown): boolean {
   if (!(error instanceof QueryFailedError)) return false;
-  const { driverError } = error;
-  return 'code' in driverError && duplicateCodes.includes(driverError.code);
+  const cause: unknown = error.driverError;
+  return typeof cause === 'object' && cause !== null && 'code' in cause && duplicateCodes.includes(cause.code);
 }

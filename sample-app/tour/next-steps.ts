@@ -10,7 +10,7 @@ What to try next, from another terminal:
     curl ${url}/jobs
     curl ${url}/stats
 
-  Kill it in the middle of a mail that takes 20 s, and start it again: the job is run again when its lease has ended.
+  Kill it in the middle of a mail that takes 20 s, and start it again: the mail is sent all the same.
     SLOW=20000 npm run sample -- --serve
     curl -X POST ${url}/signup -H 'content-type: application/json' -d '{"name":"Kim","email":"kim@slow.example"}'
     kill -9 <the process number that it says>

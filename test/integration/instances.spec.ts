@@ -18,12 +18,12 @@ import { until } from '../support/until.js';
 /** Serves both instances. */
 @Injectable()
 class Shared {
-  readonly payloads: unknown[] = [];
+  readonly payloads: string[] = [];
   running = 0;
   mostAtOnce = 0;
 
   @JobHandler('shared')
-  async run(payload: unknown): Promise<void> {
+  async run(payload: string): Promise<void> {
     this.running += 1;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.running);
     await new Promise((resolve) => setImmediate(resolve));
@@ -110,10 +110,10 @@ forEachDatabase((database) => {
       providers: [Shared],
     });
 
-    await app.get<PersistentJobQueue>(getPersistentJobQueueToken('own')).enqueue('shared', 1);
+    await app.get<PersistentJobQueue>(getPersistentJobQueueToken('own')).enqueue('shared', 'x');
     await until(async () => (await new QueueRig(dataSource).rows()).length === 0);
 
-    expect(app.get(Shared).payloads).toEqual([1]);
+    expect(app.get(Shared).payloads).toEqual(['x']);
   });
 
   it('a DataSource that does not exist is named at the start, with those that do', async () => {
@@ -130,7 +130,7 @@ forEachDatabase((database) => {
     const imports = [typeOrm(dataSource), jobs, { module: class BillingModule {}, imports: [jobs] }];
     const app = await startApp({ imports, providers: [Shared] });
 
-    await app.get(PersistentJobQueue).enqueueMany([1, 2, 3].map((payload) => ({ type: 'shared', payload })));
+    await app.get(PersistentJobQueue).enqueueMany(['1', '2', '3'].map((payload) => ({ type: 'shared', payload })));
     await until(() => app.get(Shared).payloads.length === 3);
 
     expect(app.get(Shared).mostAtOnce).toBe(1);

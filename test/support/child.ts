@@ -9,6 +9,9 @@ export interface Ending {
 
 const children = new Set<ChildProcess>();
 
+/** How to start one; `command` stands for Node, and `args` are then its own. */
+export type ChildOptions = SpawnOptions & { readonly command?: string };
+
 /** A Node process of its own, with what it has printed. */
 export class Child {
   /** Standard output and standard error, as they came. */
@@ -17,8 +20,8 @@ export class Child {
   private readonly process: ChildProcess;
   private hasEnded = false;
 
-  constructor(args: readonly string[], options: SpawnOptions = {}) {
-    this.process = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(args: readonly string[], { command = process.execPath, ...options }: ChildOptions = {}) {
+    this.process = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     children.add(this.process);
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
@@ -31,6 +34,10 @@ export class Child {
         resolve({ code, signal });
       });
     });
+  }
+
+  get pid(): number | undefined {
+    return this.process.pid;
   }
 
   kill(signal: NodeJS.Signals): void {

@@ -7,9 +7,10 @@ import { quickOptions } from './queue-rig.js';
 
 /** `TypeOrmModule` over a DataSource that is open already, so that a test can put jobs into its table before the app starts. */
 export function typeOrm(dataSource: DataSource, name?: string): DynamicModule {
+  const named = name === undefined ? {} : { name };
   return TypeOrmModule.forRootAsync({
-    ...(name === undefined ? {} : { name }),
-    useFactory: () => ({ ...dataSource.options }),
+    ...named,
+    useFactory: () => ({ ...dataSource.options, ...named }),
     dataSourceFactory: async () => dataSource,
   });
 }

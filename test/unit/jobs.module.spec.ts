@@ -1,5 +1,5 @@
 import { Inject, Injectable, Module, Optional } from '@nestjs/common';
-import { LazyModuleLoader } from '@nestjs/core';
+import { LazyModuleLoader, NestFactory } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import {
   DuplicateJobsModuleError,
@@ -10,6 +10,7 @@ import {
   InvalidOptionError,
   JobHandler,
   JobQueue,
+  JobsError,
   JobsModule,
   MissingDataSourceError,
   PersistentJobQueue,
@@ -182,6 +183,26 @@ describe('the same JobsModule twice', () => {
     const module = Test.createTestingModule({ imports }, { moduleIdGeneratorAlgorithm: 'deep-hash' });
 
     await expect(module.compile()).rejects.toThrow(DuplicateJobsModuleError);
+  });
+});
+
+describe('a DataSource among the options, which refers to itself,', () => {
+  const dataSource: Record<string, unknown> = { isInitialized: true, options: {}, createQueryRunner: undefined };
+  dataSource['manager'] = { connection: dataSource };
+  const imports = [JobsModule.forRoot({ persistent: { dataSource } })];
+
+  it('is no trouble where Nest tells modules apart by what they are made of', async () => {
+    const module = await Test.createTestingModule({ imports }, { moduleIdGeneratorAlgorithm: 'deep-hash' }).compile();
+
+    expect(module.get(PersistentJobQueue)).toBeInstanceOf(PersistentJobQueue);
+  });
+
+  it('is no trouble where Nest takes a snapshot', async () => {
+    const root = { module: class AppModule {}, imports };
+    const start = NestFactory.createApplicationContext(root, { snapshot: true, abortOnError: false, logger: false });
+
+    // It is no true DataSource, so the start ends there.
+    await expect(start).rejects.toBeInstanceOf(JobsError);
   });
 });
 

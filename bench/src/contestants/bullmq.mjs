@@ -47,11 +47,13 @@ export const bullmq = {
 
 const storage = postgresStorage({
   id: 'bullmq-postgres',
-  unfinished: "SELECT 1 FROM bullmq.job WHERE state IN ('wait', 'active', 'prioritized', 'delayed')",
+  unfinished: "SELECT 1 FROM bullmq.job WHERE state NOT IN ('completed', 'failed')",
   open: () => bullmqPostgres.open(ignored),
-  async migrate() {
-    const session = await bullmqPostgres.open(ignored);
-    await session.close();
+  async migrate(url) {
+    const { Queue: PostgresQueue } = withBackend(createPostgresBackend);
+    const queue = new PostgresQueue(name, { connection: { connectionString: url, migrate: true } });
+    await queue.waitUntilReady();
+    await queue.close();
   },
 });
 

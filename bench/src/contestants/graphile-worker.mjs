@@ -55,7 +55,9 @@ async function openSession({ url, worker, connections, run }) {
   return {
     enqueue: (payload) => utils.addJob('noop', payload),
     enqueueMany: (payloads) => utils.addJobs(payloads.map((payload) => ({ identifier: 'noop', payload }))),
-    start: () => (workers = runTaskList({ preset, noHandleSignals: true }, { noop: run }, pool)),
+    start() {
+      workers = runTaskList({ preset, noHandleSignals: true }, { noop: run }, pool);
+    },
     async close() {
       await workers?.gracefulShutdown();
       await utils.release();

@@ -30,7 +30,9 @@ async function openSession(run) {
   return {
     enqueue: (payload) => boss.send(queue, payload),
     enqueueMany: (payloads) => boss.insert(queue, payloads.map((data) => ({ data }))),
-    start: () => boss.work(queue, work, (jobs) => Promise.all(jobs.map(({ data }) => run(data)))),
+    async start() {
+      await boss.work(queue, work, (jobs) => Promise.all(jobs.map(({ data }) => run(data))));
+    },
     close: () => boss.stop({ graceful: true, timeout: 5_000 }),
   };
 }

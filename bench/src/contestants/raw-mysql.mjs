@@ -65,7 +65,9 @@ async function openSession(url, run, batch) {
   return {
     enqueue: (payload) => commit.add(payload),
     enqueueMany: insertAll,
-    start: () => (working = work()),
+    start() {
+      working = work();
+    },
     async close() {
       isOn = false;
       await working;

@@ -63,7 +63,9 @@ async function openSession(file, run, batch) {
   return {
     enqueue: (payload) => commit.add(payload),
     enqueueMany: insertAll,
-    start: () => (working = work()),
+    start() {
+      working = work();
+    },
     async close() {
       isOn = false;
       await working;

@@ -78,8 +78,8 @@ function lineOf(row, rows) {
 }
 
 function settingsOf(rows) {
-  const settings = new Map(rows.filter(({ setting }) => setting !== '').map(({ name, setting }) => [name, setting]));
-  return ['## Settings', '', ...[...settings].map(([name, setting]) => `- ${name}: ${setting}`), ''];
+  const settings = rows.filter(({ setting }) => setting !== '').map(({ name, setting }) => `- ${name}: ${setting}`);
+  return ['## Settings', '', ...new Set(settings), ''];
 }
 
 function plansOf(attachments) {

@@ -8,10 +8,8 @@ import { PostgresDialect } from './dialects/postgres.dialect.js';
 import { SqliteDialect } from './dialects/sqlite.dialect.js';
 import { hasFunctions } from './guard.js';
 import type { SchemaMode } from './migrations/ensure-schema.js';
-import { tableNameIn } from './table-of.js';
+import { tableNameIn } from './table-name.js';
 import { TypeOrmJobStore } from './typeorm-job-store.js';
-
-export { checkTableName } from './table-name.js';
 
 /** What the store needs to know of the options; all of them checked and complete. */
 export interface TypeOrmStoreSettings {

@@ -27,7 +27,7 @@ export async function inStore<T>(what: string, run: () => Promise<T>): Promise<T
 function describe(error: unknown): string {
   const code = errorField(error, 'code') ?? 'no code';
   const state = errorField(error, 'sqlState') ?? (isSqlState(code) ? code : undefined);
-  const message = error instanceof Error ? error.message : '';
+  const message = String(errorField(error, 'message') ?? '');
   const isHarmless = state === undefined || harmlessClasses.includes(String(state).slice(0, 2));
   return message === '' || !isHarmless ? String(code) : `${message.slice(0, 300)} (${code})`;
 }

@@ -1,80 +1,7 @@
+import type { DataSource } from 'typeorm';
 import { show } from '../../model/check.js';
 import { InvalidOptionError } from '../../model/errors.js';
-
-/** Where the job table lies. Both parts are checked identifiers, not yet quoted. */
-export interface TableName {
-  readonly schema: string | undefined;
-  readonly table: string;
-}
-
-/** What the DataSource and its database add to the option `tableName`. */
-export interface TableNaming {
-  readonly entityPrefix: string;
-  readonly defaultSchema: string | undefined;
-  readonly hasSchemas: boolean;
-}
-
-/** The longest of our suffixes (`_schema`, `_pending`, `_running`), with room for later ones, must fit the 63 bytes of PostgreSQL. */
-const longestTable = 50;
-const longestSchema = 63;
-const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
-
-/**
- * Checks the option `tableName` before there is any connection: `table`, or `schema.table`.
- *
- * @throws InvalidOptionError
- */
-export function checkTableName(tableName: unknown): string {
-  if (typeof tableName !== 'string') throw refusal(`must be a string, got ${show(tableName)}`);
-  splitTableName(tableName);
-  return tableName;
-}
-
-/**
- * The table that `tableName` means in one DataSource: its `entityPrefix` goes before the table, its `schema` counts where the
- * name has none.
- *
- * @throws InvalidOptionError
- */
-export function resolveTableName(tableName: string, naming: TableNaming): TableName {
-  const { schema, table } = splitTableName(tableName);
-  if (schema !== undefined && !naming.hasSchemas) {
-    throw refusal(`has no schema in SQLite, got ${show(tableName)}; leave out the part before the dot`);
-  }
-  const prefixed = `${naming.entityPrefix}${table}`;
-  checkPart(
-    prefixed,
-    longestTable,
-    naming.entityPrefix === '' ? '' : `, with the DataSource's entityPrefix before it,`,
-  );
-  return { schema: schema ?? naming.defaultSchema, table: prefixed };
-}
-
-function splitTableName(tableName: string): TableName {
-  const parts = tableName.split('.');
-  const [first, second] = parts;
-  if (first === undefined || parts.length > 2) throw refusal(`is a table, or schema.table, got ${show(tableName)}`);
-  if (second === undefined) return { schema: undefined, table: checkPart(first, longestTable) };
-  return { schema: checkPart(first, longestSchema), table: checkPart(second, longestTable) };
-}
-
-function checkPart(part: string, longest: number, context = ''): string {
-  if (!identifier.test(part)) {
-    throw refusal(
-      `has only letters (A-Z, a-z), digits and underscores${context} and does not begin with a digit, got ${show(part)}`,
-    );
-  }
-  if (part.length > longest) {
-    throw refusal(
-      `has at most ${longest} characters${context} so that the names of its indexes fit, got ${part.length} in ${show(part)}`,
-    );
-  }
-  return part;
-}
-
-function refusal(rule: string): InvalidOptionError {
-  return new InvalidOptionError(`tableName ${rule}`);
-}
+import { checkTable, splitTableName, type TableName } from '../../model/table-name.js';
 
 /** The names of our tables and indexes, quoted for one database. */
 export interface SqlNames {
@@ -86,8 +13,27 @@ export interface SqlNames {
   index(suffix: string): string;
 }
 
+/**
+ * The job table that the option `tableName` means in this DataSource: its `entityPrefix` goes before the table, its `schema` counts where
+ * the name has none.
+ *
+ * @throws InvalidOptionError
+ */
+export function tableNameIn({ options }: DataSource, tableName: string): TableName {
+  const { schema, table } = splitTableName('tableName', tableName);
+  if (schema !== undefined && options.type === 'better-sqlite3') {
+    throw new InvalidOptionError(
+      `tableName must be a table without a schema in SQLite, got ${show(tableName)}: leave out the part before the dot`,
+    );
+  }
+  return {
+    schema: schema ?? (options.type === 'postgres' ? options.schema : undefined),
+    table: checkTable("tableName behind the DataSource's entityPrefix", `${options.entityPrefix ?? ''}${table}`),
+  };
+}
+
 export function sqlNames(name: TableName, quote: '"' | '`'): SqlNames {
-  const quoted = (part: string): string => `${quote}${part}${quote}`;
+  const quoted = (part: string): string => `${quote}${part.replaceAll(quote, quote + quote)}${quote}`;
   const path = (table: string): string =>
     name.schema === undefined ? quoted(table) : `${quoted(name.schema)}.${quoted(table)}`;
   return {

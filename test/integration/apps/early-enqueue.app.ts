@@ -4,8 +4,10 @@
  */
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { TypeOrmModule } from '@nestjs/typeorm';
+import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { JobsModule, PersistentJobQueue } from 'nestjs-jobs';
+
+const dataSource = JSON.parse(process.env['DATA_SOURCE'] ?? '') as TypeOrmModuleOptions;
 
 class Broken {
   constructor() {
@@ -23,7 +25,7 @@ const factory = {
 };
 
 @Module({
-  imports: [JobsModule.forRoot(), TypeOrmModule.forRoot(JSON.parse(process.env['DATA_SOURCE'] ?? ''))],
+  imports: [JobsModule.forRoot(), TypeOrmModule.forRoot(dataSource)],
   providers: [factory, Broken],
 })
 class AppModule {}

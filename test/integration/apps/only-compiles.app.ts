@@ -1,8 +1,10 @@
 /** Run by scripts.spec.ts: a testing module that is compiled and not initialised. Closes what the app itself has opened. */
 import { Test } from '@nestjs/testing';
-import { TypeOrmModule } from '@nestjs/typeorm';
+import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { JobHandler, JobQueue, JobsModule, PersistentJobQueue } from 'nestjs-jobs';
 import { DataSource } from 'typeorm';
+
+const dataSource = JSON.parse(process.env['DATA_SOURCE'] ?? '') as TypeOrmModuleOptions;
 
 class Worker {
   @JobHandler('work')
@@ -13,7 +15,7 @@ class Worker {
 
 const before = process.getActiveResourcesInfo();
 const module = await Test.createTestingModule({
-  imports: [TypeOrmModule.forRoot(JSON.parse(process.env['DATA_SOURCE'] ?? '')), JobsModule.forRoot()],
+  imports: [TypeOrmModule.forRoot(dataSource), JobsModule.forRoot()],
   providers: [Worker],
 }).compile();
 const queues = [module.get(JobQueue), module.get(PersistentJobQueue)];

@@ -29,7 +29,7 @@ function Replacing(): MethodDecorator {
     const original: unknown = descriptor.value;
     descriptor.value = function replaced(this: unknown, ...args: unknown[]): unknown {
       calls.push('replaced');
-      return typeof original === 'function' ? original.apply(this, args) : undefined;
+      return (original as (...all: unknown[]) => unknown).apply(this, args);
     };
   };
 }
@@ -561,6 +561,40 @@ describe('modules that are loaded later', () => {
 
     expect(calls).toEqual([['mail', 1]]);
     expect(logger.ofJobs()).toContainEqual(expect.stringMatching(/^error: .*Mailer\.send and Usurper\.deliver/));
+  });
+});
+
+describe('a job that is submitted by type while the app starts', () => {
+  @Injectable()
+  class Early {
+    constructor(queue: JobQueue) {
+      queue.submit('mail', 'early');
+    }
+  }
+
+  it('waits for its handler', async () => {
+    const app = await startMemoryApp({ providers: [Early, Mailer] });
+
+    await app.get(JobQueue).join();
+
+    expect(calls).toEqual([['mail', 'early']]);
+  });
+
+  it('does not make the log list handlers twice', async () => {
+    const logger = new RecordingLogger();
+    await startMemoryApp({ providers: [Early], imports: [{ module: class Late {}, providers: [Mailer] }] }, {}, logger);
+
+    expect(logger.ofJobs()).toEqual(["log: 1 job handler: 'mail' (Mailer.send)"]);
+  });
+
+  it('does not hide two handlers for one type', async () => {
+    @Injectable()
+    class Postman {
+      @JobHandler('mail')
+      deliver(): void {}
+    }
+
+    await expect(startMemoryApp({ providers: [Early, Mailer, Postman] })).rejects.toThrow(DuplicateHandlerError);
   });
 });
 

@@ -189,5 +189,6 @@ function isPool(value: unknown): value is MysqlPool {
 }
 
 function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error('mysql2 gave no connection');
+  const isError = typeof error === 'object' && error !== null && 'message' in error;
+  return isError ? (error as Error) : new Error('mysql2 gave no connection');
 }

@@ -4,7 +4,7 @@ import type { FoundSchema, SchemaSql } from '../migrations/schema-plan.js';
 import { toText, type Row } from '../job-row.js';
 import { errorField, retryPassing } from '../retry.js';
 import type { SqlNames } from '../table-name.js';
-import { inPgTransaction, type PgPool, type PgQueryable } from './postgres-pool.js';
+import { inPgTransaction, type PgPool, type PgQueryable, type PgResult } from './postgres-pool.js';
 import { pgNowMs } from './postgres-values.js';
 
 /** An index on a large table takes its time, and so do those who wait for whoever makes it. */
@@ -35,13 +35,20 @@ export function postgresSchemaAccess(pool: PgPool): SchemaAccess {
   };
 }
 
-/** Works in the transaction that is open on the client; the lock goes with it, which poolers understand too. */
+/**
+ * Works in the transaction that is open on the client; the lock goes with it, which poolers understand too. The transaction may
+ * be one of the app's, with more to do, so it gets its own patience back.
+ */
 export async function migratePostgresWithin(client: PgQueryable, names: SqlNames, plan: SchemaPlan): Promise<void> {
-  const run = (text: string, values: readonly unknown[] = []): Promise<unknown> =>
+  const run = (text: string, values: readonly unknown[] = []): Promise<PgResult> =>
     client.query({ text, values, query_timeout: migrationMs });
+  const setLockTimeout = (value: unknown): Promise<PgResult> =>
+    run("SELECT set_config('lock_timeout', $1, true)", [value]);
   await run('SELECT pg_advisory_xact_lock($1::bigint)', [lockKey(names)]);
-  await run(`SET LOCAL lock_timeout = '${lockTimeout}'`);
+  const { rows } = await run("SELECT current_setting('lock_timeout') AS value");
+  await setLockTimeout(lockTimeout);
   for (const statement of plan(await readPostgresSchema(client, names))) await run(statement);
+  await setLockTimeout(rows[0]?.['value']);
 }
 
 /** The schema in which the table was found, so that another search path can not lead elsewhere. */

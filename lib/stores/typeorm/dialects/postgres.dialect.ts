@@ -6,10 +6,11 @@ import type { ExchangeRequest, ExchangeResult, ForeignClaims, RecoveredJob, Reco
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
 import { toClaimedJob, toForeignClaims, toRecoveredJob, toText } from '../job-row.js';
+import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { openOwnDataSource } from '../own-data-source.js';
 import { errorField, retryPassing } from '../retry.js';
-import { sqlNames, type SqlNames, type TableName } from '../table-name.js';
+import { sqlNames, type SqlNames } from '../table-name.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
 import { PostgresListener } from './postgres-listener.js';
 import {

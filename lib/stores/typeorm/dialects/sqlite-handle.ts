@@ -40,7 +40,7 @@ export function isBusy(error: unknown): boolean {
 
 /** Somebody reads row by row on this connection, during which better-sqlite3 refuses to write. */
 export function isIterating(error: unknown): boolean {
-  return error instanceof TypeError && error.message.includes('busy executing a query');
+  return String(errorField(error, 'message')).includes('busy executing a query');
 }
 
 /** How long SQLite itself waits for a lock: synchronously, so that the whole process stands still. */

@@ -6,8 +6,8 @@ import { DuplicateJobsModuleError, InvalidOptionError, PersistentQueueDisabledEr
 import { defaultInstanceName } from './model/instance-name.js';
 import { JobsRuntime } from './runtime/jobs-runtime.js';
 
-/** The `JobsModule`s of an app: what they must know of each other, and of who uses them. */
-export class JobsModules {
+/** All registrations of `JobsModule` in an app: what they must know of each other, and of who uses them. */
+export class JobsRegistrations {
   constructor(private readonly modules: ModulesContainer) {}
 
   /** Those that are running. */
@@ -40,7 +40,7 @@ export class JobsModules {
     const names = this.names();
     for (const [name, source] of bound) {
       if (names.includes(name)) continue;
-      const known = names.map((known) => `'${known}'`).join(', ');
+      const known = names.map((other) => `'${other}'`).join(', ');
       throw new InvalidOptionError(
         `@JobHandler on ${source} is bound to the instance '${name}', but no JobsModule has this name (there is ${known}): ` +
           `import JobsModule.forRoot({ name: '${name}' }), or mend the option instance`,
@@ -61,8 +61,10 @@ export class JobsModules {
     if (injector !== undefined) throw disabledError(name, String(injector.name));
   }
 
-  private names(): readonly unknown[] {
-    return this.all().map(nameOf);
+  private names(): readonly string[] {
+    return this.all()
+      .map(nameOf)
+      .filter((name) => typeof name === 'string');
   }
 
   private all(): readonly Module[] {

@@ -1,0 +1,23 @@
+import { ownMariadb } from './mariadb.js';
+import { ownPostgres } from './postgres.js';
+import type { ChaosServer } from './server.js';
+import { sharedServer } from './shared.js';
+import { sqliteFile } from './sqlite.js';
+
+export type ChaosDatabase = 'postgres' | 'mysql' | 'sqlite';
+
+export const chaosDatabases: readonly ChaosDatabase[] = ['sqlite', 'postgres', 'mysql'];
+
+/**
+ * A database for one run: a server of our own where one can be had, else the one that POSTGRES_URL or MYSQL_URL names.
+ *
+ * @throws Error where there is neither.
+ */
+export async function openServer(database: ChaosDatabase, folder: string): Promise<ChaosServer> {
+  if (database === 'sqlite') return sqliteFile(folder);
+  const own = database === 'postgres' ? await ownPostgres(folder) : await ownMariadb(folder);
+  if (own !== undefined) return own;
+  const url = process.env[database === 'postgres' ? 'POSTGRES_URL' : 'MYSQL_URL'];
+  if (url === undefined) throw new Error('no MariaDB is installed; install mariadb-server, or name one in MYSQL_URL');
+  return sharedServer(database, url);
+}

@@ -1,0 +1,36 @@
+import type { PersistentQueueOptions } from '../../lib/model/queue-options.js';
+
+/**
+ * What all processes of a chaos run agree on. The lease is short, so that two minutes see many of them end; the limit of
+ * interruptions is high, so that bad luck alone cannot reach it, and a job that kills its process still does.
+ */
+export const terms = {
+  leaseMs: 3_000,
+  shutdownMs: 1_000,
+  maxInterruptions: 8,
+  /** Retries of jobs that always fail. */
+  doomedRetries: 2,
+  /** Retries of jobs whose handlers use the database, which is taken away from them time and again. */
+  patientRetries: 200,
+  /** Limit of the handler that runs into it, and the retries of its jobs. */
+  timeoutMs: 200,
+  timeoutRetries: 1,
+} as const;
+
+export const queueOptions: PersistentQueueOptions = {
+  workers: 4,
+  pollInterval: 100,
+  lease: terms.leaseMs,
+  shutdownTimeout: terms.shutdownMs,
+  maxInterruptions: terms.maxInterruptions,
+  interruptionBackoff: 50,
+  backoff: { initial: 20, max: 300, jitter: 0.5 },
+};
+
+/** Business rows that live and die with the jobs enqueued beside them. */
+export const ordersTable = 'chaos_orders';
+
+/** Milliseconds of a clock that all processes of a machine share and nobody can set. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
+}

@@ -1,0 +1,20 @@
+import type { JobsModuleOptions, PersistentQueueOptions } from 'nestjs-jobs';
+import type { DataSourceOptions } from 'typeorm';
+
+/** What an app of the rig is; plain data, handed to its process as JSON in the environment variable `RIG`. */
+export interface AppOptions {
+  readonly dataSource: DataSourceOptions;
+  /** Where the effects are written, if not to the same database. */
+  readonly effects: DataSourceOptions;
+  readonly jobs: JobsModuleOptions & { readonly persistent: PersistentQueueOptions };
+  /** The job types that it can run. */
+  readonly types: readonly string[];
+  /** The folder in which an open gate is a file. */
+  readonly gates: string;
+}
+
+/** What the process prints when its app is up. */
+export const readyLine = 'the app is up';
+
+/** How lines begin that tell of something which no app may do. */
+export const faultMark = 'FAULT ';

@@ -1,0 +1,63 @@
+/** A small real app in a process of its own, for tests that send it signals. Started by rig.ts. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Injectable, Module, type LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { JobHandler, JobsModule, PersistentJobQueue, type JobContext } from 'nestjs-jobs';
+import { faultMark, readyLine, type AppOptions } from './app-options.js';
+import { Effects } from './effects.js';
+import { take, type Step } from './script.js';
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+for (const kind of ['unhandledRejection', 'uncaughtException', 'warning']) {
+  process.on(kind, (reason: unknown) => print(`${faultMark}${kind}: ${reason instanceof Error ? reason.stack : String(reason)}`));
+}
+
+const options = JSON.parse(process.env['RIG'] ?? '') as AppOptions;
+const effects = await Effects.open(options.effects);
+
+@Injectable()
+class Hands {
+  constructor(private readonly jobs: PersistentJobQueue) {}
+
+  async work(steps: readonly Step[], { id, type, attempt, signal }: JobContext): Promise<void> {
+    const note = (what: string): Promise<void> => effects.add({ jobId: id, jobType: type, run: attempt, what });
+    signal.addEventListener('abort', () => void note(`aborted: ${(signal.reason as { reason: string }).reason}`));
+    await note('start');
+    await take(steps, {
+      signal,
+      note,
+      enqueue: (next) => this.jobs.enqueue(next, []),
+      isOpen: (gate) => existsSync(join(options.gates, gate)),
+    });
+    await note('done');
+  }
+}
+
+for (const type of options.types) {
+  JobHandler(type)(Hands.prototype, 'work', { value: Hands.prototype.work });
+}
+
+/** One line on standard output for each line of the log. */
+const logger: LoggerService = {
+  log: (message: unknown, ...rest: unknown[]) => tell('log', message, rest),
+  warn: (message: unknown, ...rest: unknown[]) => tell('warn', message, rest),
+  error: (message: unknown, ...rest: unknown[]) => tell('error', message, rest),
+  debug: (message: unknown, ...rest: unknown[]) => tell('debug', message, rest),
+};
+
+function tell(level: string, message: unknown, rest: readonly unknown[]): void {
+  print(`[${String(rest.at(-1))}] ${level}: ${String(message)}`);
+}
+
+@Module({
+  imports: [TypeOrmModule.forRoot({ ...options.dataSource, retryAttempts: 0 }), JobsModule.forRoot(options.jobs)],
+  providers: [Hands],
+})
+class AppModule {}
+
+const app = await NestFactory.createApplicationContext(AppModule, { logger });
+app.enableShutdownHooks();
+print(readyLine);
