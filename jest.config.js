@@ -21,7 +21,7 @@ export default {
   },
   transform: { '\\.ts$': ['@swc/jest', swcOptions] },
   // The slowest tests wait for a database, for a lease or for a child process; a hung one should still be named soon.
-  testTimeout: 30_000,
+  testTimeout: 60_000,
   maxWorkers: '100%',
   reporters: ['default', '<rootDir>/scripts/summary-reporter.mjs'],
 };

@@ -6,7 +6,9 @@
  *     node scripts/test.mjs test/unit -t retries   anything else goes to Jest as it is
  */
 import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 
 const jest = createRequire(import.meta.url).resolve('jest/bin/jest');
 const args = process.argv.slice(2);
@@ -16,7 +18,14 @@ const position = args.indexOf('--database');
 if (position !== -1) {
   const [, database] = args.splice(position, 2);
   env.JOBS_TEST_DATABASES = database;
-  if (args.every((arg) => arg.startsWith('-'))) args.push('test/contract', 'test/integration');
+  if (!args.some((arg) => arg.startsWith('test/'))) args.push('--runTestsByPath', ...specsOnDatabases());
+}
+
+function specsOnDatabases() {
+  const specs = readdirSync('test', { recursive: true }).filter((path) => path.endsWith('.spec.ts'));
+  return specs
+    .map((path) => join('test', path))
+    .filter((path) => readFileSync(path, 'utf8').includes("/support/databases.js'"));
 }
 
 const nodeOptions = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];

@@ -94,7 +94,7 @@ describe('the code in the documentation', () => {
     project = await UserProject.create();
   }, 60_000);
   afterEach(killChildren);
-  afterAll(() => project.remove());
+  afterAll(() => project?.remove());
 
   it('compiles', async () => {
     await project.write('docs/prelude.d.ts', docsPrelude);

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Transactions } from '../sample-app/database/transactions.js';
 import { killChildren, type Child } from './support/child.js';
 import { forEachDatabase, type TestDatabase } from './support/databases.js';
 import { MailServer } from './support/mail-server.js';
@@ -13,13 +14,14 @@ const forEver = '600000';
 
 let project: UserProject;
 let folder: string;
+let cleanUp: () => unknown = () => undefined;
 
 beforeAll(async () => {
   project = await UserProject.create();
   await project.copy('tsconfig.json', 'sample-app');
   await project.compile('-p', 'sample-app/tsconfig.build.json');
 }, 60_000);
-afterAll(() => project.remove());
+afterAll(() => project?.remove());
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'nestjs-jobs-sample-'));
@@ -27,6 +29,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   killChildren();
+  cleanUp();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -159,6 +162,23 @@ forEachDatabase(
       expect(answers).toEqual([201, 409, 400, 400, 400]);
     });
 
+    it('lets transactions on the one connection take turns', async () => {
+      const transactions = new Transactions(await database.connect());
+      const turns: string[] = [];
+      const run = (name: string): Promise<void> =>
+        transactions.run(async () => {
+          turns.push(`${name} begins`);
+          await new Promise(setImmediate);
+          turns.push(`${name} ends`);
+          if (name === 'first') throw new Error('rolled back');
+        });
+
+      const settled = await Promise.allSettled([run('first'), run('second')]);
+
+      expect(settled.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+      expect(turns).toEqual(['first begins', 'first ends', 'second begins', 'second ends']);
+    });
+
     it('signs up many people at once', async () => {
       const url = await urlOf(startSample(database, ['--serve']));
       const people = Array.from({ length: 20 }, (_, index) => ({ name: 'Ada', email: `ada${index % 15}@one.example` }));
@@ -184,12 +204,12 @@ forEachDatabase(
 
     it('hands its mails to a mail server', async () => {
       const server = await MailServer.start();
+      cleanUp = () => server.stop();
 
       const sample = startSample(database, ['--once'], { SMTP_URL: server.url });
 
       expect(await sample.ended).toEqual({ code: 0, signal: null });
       expect(server.received).toMatch(/^Subject: Welcome, Fay!$/m);
-      server.stop();
     });
 
     it('counts signups by domain on the memory queue', async () => {
@@ -202,6 +222,7 @@ forEachDatabase(
 
     it('takes a free port when its own is taken, and says so', async () => {
       const server = createServer();
+      cleanUp = () => server.close();
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as AddressInfo;
 
@@ -209,7 +230,6 @@ forEachDatabase(
 
       await sample.prints(`Port ${port} is taken`);
       expect((await signUp(await urlOf(sample), { name: 'Ada', email: 'ada@one.example' })).status).toBe(201);
-      server.close();
     });
   },
   ['sqlite-file'],

@@ -29,7 +29,11 @@ export function readArguments(args) {
     help: values.help,
     writeDocs: values['write-docs'],
     render: values.render,
-    kinds: oneOf('only', values.only, kinds.map(({ name }) => name)),
+    kinds: oneOf(
+      'only',
+      values.only,
+      kinds.map(({ name }) => name),
+    ),
     contestants: oneOf('contestants', values.contestants, contestantIds),
     rounds: read('rounds'),
     jobs: read('jobs'),

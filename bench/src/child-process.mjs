@@ -37,6 +37,13 @@ export class ChildProcess {
     return Promise.race([this.#inbox.take(kind), this.#failure]);
   }
 
+  /** Tells one thing and resolves to what comes with the answer. */
+  ask(kind, answer) {
+    const heard = this.hear(answer);
+    this.tell(kind);
+    return heard;
+  }
+
   /** Calls `listen` for each message of this kind. */
   on(kind, listen) {
     this.#listeners.set(kind, listen);

@@ -1,7 +1,4 @@
-import { createRequire } from 'node:module';
-
-// The copies of the drivers that the library uses.
-const require = createRequire(new URL('../../package.json', import.meta.url));
+import { libraryCopy } from './library-copy.mjs';
 
 /**
  * Records the statements that the library sends while `run` runs, in the order of their sending.
@@ -35,19 +32,17 @@ export function countStatements(server) {
 
 const spies = {
   postgres(record) {
-    const { Client } = require('pg');
-    return replace(Client.prototype, ['query'], ([query, values]) =>
+    return replace(libraryCopy('pg').Client.prototype, ['query'], ([query, values]) =>
       typeof query === 'string' ? record(query, values) : record(query.text, query.values ?? values),
     );
   },
   mysql(record) {
-    const { Connection } = require('mysql2');
-    return replace(Connection.prototype, ['execute', 'query'], ([query, values]) =>
+    return replace(libraryCopy('mysql2').Connection.prototype, ['execute', 'query'], ([query, values]) =>
       typeof query === 'string' ? record(query, values) : record(query.sql, query.values ?? values),
     );
   },
   sqlite(record) {
-    const Database = require('better-sqlite3');
+    const Database = libraryCopy('better-sqlite3');
     const statement = Object.getPrototypeOf(new Database(':memory:').prepare('SELECT 1'));
     return replace(statement, ['all', 'get', 'run', 'iterate'], (values, { source }) => record(source, values));
   },

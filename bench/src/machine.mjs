@@ -5,8 +5,14 @@ import { describePostgres } from './servers/postgres.mjs';
 import { describeRedis } from './servers/redis.mjs';
 import { describeSqlite } from './servers/sqlite.mjs';
 
-const describers = { postgres: describePostgres, mysql: describeMysql, sqlite: async () => describeSqlite(), redis: describeRedis };
-const packages = ['graphile-worker', 'pg-boss', 'bullmq', 'fastq', 'p-queue', 'pg', 'mysql2', 'better-sqlite3'];
+const describers = {
+  postgres: describePostgres,
+  mysql: describeMysql,
+  sqlite: async () => describeSqlite(),
+  redis: describeRedis,
+};
+const peers = ['graphile-worker', 'pg-boss', 'bullmq', 'ioredis', 'fastq', 'p-queue'];
+const drivers = ['typeorm', 'pg', 'mysql2', 'better-sqlite3'];
 
 /** What has to be known of a machine to make sense of figures from it. */
 export async function describeMachine() {
@@ -22,13 +28,15 @@ export async function describeMachine() {
 
 /** Versions of what is measured, as installed. */
 export async function describeVersions() {
-  const own = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
-  const versions = { [own.name]: own.version };
-  for (const name of packages) {
-    const file = new URL(`../node_modules/${name}/package.json`, import.meta.url);
-    versions[name] = JSON.parse(await readFile(file, 'utf8')).version;
-  }
-  return versions;
+  const own = await readPackage('../../package.json');
+  const found = [own];
+  for (const name of peers) found.push(await readPackage(`../node_modules/${name}/package.json`));
+  for (const name of drivers) found.push(await readPackage(`../../node_modules/${name}/package.json`));
+  return Object.fromEntries(found.map(({ name, version }) => [name, version]));
+}
+
+async function readPackage(path) {
+  return JSON.parse(await readFile(new URL(path, import.meta.url), 'utf8'));
 }
 
 /**

@@ -9,7 +9,7 @@ const patienceMs = 300_000;
  *
  * @param {string} id Of the contestant.
  * @param {{ jobs: number, processes: number }} size
- * @returns {Promise<{ jobsPerSecond: number }>}
+ * @returns {Promise<{ ms: number, cpuMs: number }>} `cpuMs` is the processor time of the worker processes, not that of the server.
  */
 export async function measureDrain(id, { jobs, processes }) {
   const subject = await contestant(id);
@@ -20,8 +20,9 @@ export async function measureDrain(id, { jobs, processes }) {
     try {
       await Promise.all(children.map((child) => child.hear('ready')));
       const ms = await timeDrain(subject, children, jobs);
+      const costs = await Promise.all(children.map((child) => child.ask('all done', 'cost')));
       await Promise.all(children.map((child) => child.stop()));
-      return { jobsPerSecond: (jobs / ms) * 1_000 };
+      return { ms, cpuMs: sum(costs.map(({ cpuMs }) => cpuMs)) };
     } finally {
       for (const child of children) child.kill();
     }

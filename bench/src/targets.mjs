@@ -10,7 +10,11 @@ import { show } from './in-turns.mjs';
  */
 
 const raw = { postgres: /^raw-postgres/, mysql: /^raw-mysql/, sqlite: /^raw-sqlite/ };
-const drainOn = (server, processes = '1 process') => ({ kind: 'drain', group: `${server}: ${processes}` });
+const drainOn = (server, processes = '1 process') => ({
+  kind: 'drain',
+  unit: 'jobs/s',
+  group: `${server}: ${processes}`,
+});
 const postgres = 'PostgreSQL, Redis';
 const peersInPostgres = /^(graphile-worker|pg-boss)/;
 
@@ -21,7 +25,9 @@ const targets = [
     ['PostgreSQL', postgres, raw.postgres],
     ['MySQL or MariaDB', 'MySQL or MariaDB', raw.mysql],
     ['SQLite', 'SQLite', raw.sqlite],
-  ].map(([name, server, ids]) => ratio(`drain on ${name} is at least 0.7 × the best raw SQL`, drainOn(server), ids, 0.7)),
+  ].map(([name, server, ids]) =>
+    ratio(`drain on ${name} is at least 0.7 × the best raw SQL`, drainOn(server), ids, 0.7),
+  ),
   twoProcesses,
   ratio(
     'enqueue with 32 in flight is at least 5 × the better of graphile-worker and pg-boss',
@@ -78,7 +84,8 @@ export function advantage(row, other) {
 }
 
 function ownMedian(rows, kind, group) {
-  return rows.find((row) => row.kind === kind && row.group === group && row.id === 'ours')?.median;
+  const own = rows.find((row) => row.kind === kind && row.group === group && row.id === 'ours');
+  return own?.median;
 }
 
 function twoProcesses(rows) {

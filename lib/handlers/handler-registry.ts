@@ -3,9 +3,6 @@ import { checkJobType } from '../model/job-type.js';
 import type { Backoff } from '../model/retry-policy.js';
 import type { JobContext } from '../model/job-context.js';
 
-/** The function that runs jobs of one type. What it returns is awaited and otherwise ignored. */
-export type HandlerFunction = (payload: never, job: JobContext) => unknown;
-
 /** What a handler may say about its own jobs; what it leaves out, the queue decides. */
 export interface HandlerPolicy {
   readonly maxRetries?: number | undefined;

@@ -3,15 +3,14 @@ import type { Execution, Executor } from '../execution/executor.js';
 import type { Clock } from '../model/clock.js';
 import { Fifo } from '../model/fifo.js';
 import type { Outcome } from '../model/outcome.js';
-import type { Settler } from './settler.js';
-
-/** Told to wait this long, a suspect finds another process, or this one with its other suspect done. */
-const suspectDelayMs = 1_000;
+import type { Ended, Settler } from './settler.js';
 
 export interface CrewParts {
   readonly executor: Executor;
   readonly settler: Settler;
   readonly clock: Clock;
+  /** Whether its lease may be over, so that another worker may have the job by now. */
+  readonly isOver: (attempt: Attempt) => boolean;
   /** Called after each attempt that has ended, and when the last one is gone. */
   readonly onEnded: () => void;
 }
@@ -19,19 +18,27 @@ export interface CrewParts {
 /**
  * The attempts of one worker: those that run, at most `slots` at a time, and those that wait in front of them.
  *
- * A suspect is a job with one interruption left. Suspects run one at a time and never wait here: when the
- * process dies again, the one that is running is named by the store, and an innocent neighbour is not taken down with it.
+ * A suspect is a job with one interruption left. Suspects run one at a time, and while one runs no other stands under our name in the
+ * store: when the process dies again, just this one is named, and an innocent neighbour is not taken down with it.
  */
 export class Crew {
   private readonly running = new Set<Attempt>();
   private readonly buffer = new Fifo<Attempt>();
   private suspect: Attempt | undefined;
+  /** Starts when no other suspect is left to be settled. */
+  private nextSuspect: Attempt | undefined;
+  private readonly unsettledSuspects = new Set<Attempt>();
   private slots = 0;
 
   constructor(private readonly parts: CrewParts) {}
 
   get free(): number {
-    return this.slots - this.running.size - this.buffer.size;
+    return this.slots - this.taken - this.buffer.size;
+  }
+
+  /** Whether no further suspect may be claimed. */
+  get hasSuspect(): boolean {
+    return this.suspect !== undefined || this.nextSuspect !== undefined;
   }
 
   get waiting(): number {
@@ -58,22 +65,32 @@ export class Crew {
   close(): void {
     this.slots = 0;
     this.giveBackWaiting();
+    if (this.nextSuspect !== undefined) this.giveBack(this.nextSuspect);
+    this.nextSuspect = undefined;
   }
 
   /** Takes a claimed job: it starts now or waits its turn. */
   admit(attempt: Attempt, isSuspect: boolean): void {
-    if (this.slots === 0) this.giveBack(attempt, 0);
+    if (this.slots === 0) this.giveBack(attempt);
     else if (!isSuspect) this.buffer.push(attempt);
-    else if (this.suspect !== undefined || this.running.size >= this.slots) this.giveBack(attempt, suspectDelayMs);
-    else this.start((this.suspect = attempt));
+    else if (!this.hasSuspect && this.taken < this.slots) this.nextSuspect = attempt;
+    else this.giveBackSuspect(attempt);
+  }
+
+  /** The store has these. */
+  stored(batch: readonly Ended[]): void {
+    if (this.unsettledSuspects.size === 0) return;
+    for (const { attempt } of batch) this.unsettledSuspects.delete(attempt);
   }
 
   /** Puts waiting jobs on free slots. */
   fill(): void {
-    while (this.running.size < this.slots) {
+    this.startSuspect();
+    while (this.taken < this.slots) {
       const next = this.buffer.shift();
       if (next === undefined) return;
-      if (!next.isLost) this.start(next);
+      if (this.parts.isOver(next)) this.giveBack(next);
+      else if (!next.isLost) this.start(next);
     }
   }
 
@@ -103,7 +120,21 @@ export class Crew {
   abandon(): void {
     for (const attempt of this.running) this.parts.settler.add(attempt, { outcome: { kind: 'abandoned' } });
     this.running.clear();
+    this.suspect = undefined;
     this.parts.onEnded();
+  }
+
+  /** Slots that run a job or are kept for a suspect. */
+  private get taken(): number {
+    return this.running.size + (this.nextSuspect === undefined ? 0 : 1);
+  }
+
+  private startSuspect(): void {
+    const next = this.nextSuspect;
+    if (next === undefined || this.unsettledSuspects.size > 0) return;
+    this.nextSuspect = undefined;
+    if (this.parts.isOver(next)) this.giveBackSuspect(next);
+    else if (!next.isLost) this.start((this.suspect = next));
   }
 
   private start(attempt: Attempt): void {
@@ -114,18 +145,29 @@ export class Crew {
 
   private end(attempt: Attempt, execution: Execution): void {
     if (!this.running.delete(attempt)) return;
-    if (this.suspect === attempt) this.suspect = undefined;
+    if (this.suspect === attempt) this.suspectEnded(attempt);
     this.parts.settler.add(attempt, execution);
     this.fill();
     this.parts.onEnded();
   }
 
-  private giveBackWaiting(): void {
-    for (let next = this.buffer.shift(); next !== undefined; next = this.buffer.shift()) this.giveBack(next, 0);
+  /** A lost one is not settled: it stands under another name already. */
+  private suspectEnded(attempt: Attempt): void {
+    this.suspect = undefined;
+    if (!attempt.isLost) this.unsettledSuspects.add(attempt);
   }
 
-  private giveBack(attempt: Attempt, delayMs: number): void {
-    const outcome: Outcome = { kind: 'released', delayMs };
+  private giveBackWaiting(): void {
+    for (let next = this.buffer.shift(); next !== undefined; next = this.buffer.shift()) this.giveBack(next);
+  }
+
+  private giveBackSuspect(attempt: Attempt): void {
+    this.unsettledSuspects.add(attempt);
+    this.giveBack(attempt);
+  }
+
+  private giveBack(attempt: Attempt): void {
+    const outcome: Outcome = { kind: 'released', delayMs: 0 };
     attempt.startedAt = this.parts.clock.monotonic();
     this.parts.settler.add(attempt, { outcome });
   }

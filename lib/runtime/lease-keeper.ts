@@ -36,6 +36,11 @@ export class LeaseKeeper {
     this.held.delete(attempt);
   }
 
+  /** Whether the lease must count as over unless the store says otherwise: nobody may start the job any more. */
+  isOver(attempt: Attempt): boolean {
+    return attempt.renewedAt <= this.parts.clock.monotonic() - this.safeMs;
+  }
+
   /** All claims that this process holds. */
   attempts(): readonly Attempt[] {
     return [...this.held];
@@ -53,13 +58,14 @@ export class LeaseKeeper {
     if (this.isAsleep) return Infinity;
     const wait = oldestRenewal(this.held) + leaseMs / 3 - clock.monotonic();
     if (wait > 1) return wait;
+    this.abortExpired();
     try {
       await this.renew();
-      return leaseMs / 3;
+      return 0;
     } catch {
       // The worker reports the outage; here only the leases count.
       this.abortExpired();
-      return Math.min(1_000, leaseMs / 10);
+      return this.marginMs;
     }
   }
 
@@ -68,7 +74,7 @@ export class LeaseKeeper {
     const attempts = this.attempts();
     const sentAt = clock.monotonic();
     const leases = attempts.map(({ job }) => ({ id: job.id, token: job.token }));
-    const lost = await withDeadline(store.extend(leases, leaseMs), leaseMs / 3);
+    const lost = await withDeadline(store.extend(leases, leaseMs), this.patienceMs(attempts, sentAt));
     const lostTokens = new Set(lost.map((lease) => lease.token));
     for (const attempt of attempts) {
       if (lostTokens.has(attempt.job.token)) this.lose(attempt);
@@ -84,12 +90,25 @@ export class LeaseKeeper {
     this.parts.events.emit('lost', { job: attempt.job, outcome: undefined });
   }
 
+  /** No answer may be waited for until after the moment at which an attempt has to be told to end. */
+  private patienceMs(attempts: readonly Attempt[], now: number): number {
+    const going = attempts.filter(({ aborted }) => aborted === undefined);
+    const untilAbort = oldestRenewal(going) + this.safeMs - now;
+    return Math.max(1, Math.min(this.parts.leaseMs / 3, untilAbort));
+  }
+
+  /** For so long after its renewal was sent a lease counts as standing. */
+  private get safeMs(): number {
+    return this.parts.leaseMs - this.marginMs * 2;
+  }
+
+  private get marginMs(): number {
+    return Math.min(1_000, this.parts.leaseMs / 10);
+  }
+
   private abortExpired(): void {
-    const { clock, leaseMs } = this.parts;
-    const margin = Math.min(1_000, leaseMs / 10);
-    const expired = clock.monotonic() - leaseMs + margin * 2;
     for (const attempt of this.held) {
-      if (attempt.renewedAt <= expired) attempt.abort('lease lost');
+      if (this.isOver(attempt)) attempt.abort('lease lost');
     }
   }
 }

@@ -89,6 +89,9 @@ const linux: Kernel = {
     return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
   },
   async pidSpace() {
+    const ownNumbers = /^NSpid:(.*)$/m.exec(await readFile('/proc/self/status', 'utf8'))?.[1]?.trim();
+    // In a process space without a /proc of its own, that of the space around it tells of other processes under our numbers.
+    if (ownNumbers !== String(process.pid)) throw new Error('/proc does not belong to this process space');
     return (await readlink('/proc/self/ns/pid')).replaceAll(/\D/g, '');
   },
   async startOf(pid) {
@@ -98,15 +101,29 @@ const linux: Kernel = {
       const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
       return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
     } catch (error) {
-      if (isGone(error)) return undefined;
+      // A hardened /proc hides the processes of other users; a signal to one of them is refused, not lost.
+      if (isGone(error) && !takesSignals(pid)) return undefined;
       throw error;
     }
   },
 };
 
 function isGone(error: unknown): boolean {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   return code === 'ENOENT' || code === 'ESRCH';
+}
+
+/** Whether there is a process of this number, be it one that we may not touch. */
+function takesSignals(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH';
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
 
 async function factsOf(kernel: Kernel, pid: number): Promise<ProcessFacts | undefined> {

@@ -69,7 +69,8 @@ export class Worker {
     this.settler = new Settler(events, keeper, clock);
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
-    this.crew = new Crew({ executor, settler: this.settler, clock, onEnded: () => this.ended() });
+    const isOver = (attempt: Attempt): boolean => keeper?.isOver(attempt) === true;
+    this.crew = new Crew({ executor, settler: this.settler, clock, isOver, onEnded: () => this.ended() });
   }
 
   /** Starts claiming for `slots` jobs at the same time. */
@@ -115,8 +116,9 @@ export class Worker {
     this.runsBeside += 1;
     try {
       const claim = { ...this.claimOf(1), types: undefined };
+      const sentAt = this.parts.clock.monotonic();
       const { claimed } = await this.parts.store.exchange({ settle: [], claim });
-      const attempt = claimed.map((job) => this.hold(job))[0];
+      const attempt = claimed.map((job) => this.hold(job, sentAt))[0];
       if (attempt === undefined) return false;
       const execution = await this.crew.runBeside(attempt);
       if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
@@ -154,6 +156,11 @@ export class Worker {
     return 0;
   }
 
+  /** A job that was interrupted more often is a suspect: one more time, and it fails. */
+  private get mostInnocent(): number {
+    return Math.max(0, this.settings.maxInterruptions - 2);
+  }
+
   private async exchange(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<ExchangeResult> {
     const { store, clock } = this.parts;
     const sentAt = clock.monotonic();
@@ -163,6 +170,7 @@ export class Worker {
       const result = await this.answer(store.exchange(request));
       this.roundTripMs = clock.monotonic() - sentAt;
       this.settler.stored(batch, result.lost);
+      this.crew.stored(batch);
       this.admit(result.claimed, sentAt);
       this.watch.notify();
       return result;
@@ -192,13 +200,12 @@ export class Worker {
 
   private admit(claimed: readonly ClaimedJob[], sentAt: number): void {
     for (const job of claimed) {
-      const isSuspect = job.interruptions > 0 && job.interruptions >= this.settings.maxInterruptions - 1;
-      this.crew.admit(this.hold(job, sentAt), isSuspect);
+      this.crew.admit(this.hold(job, sentAt), job.interruptions > this.mostInnocent);
     }
     this.crew.fill();
   }
 
-  private hold(job: ClaimedJob, sentAt = this.parts.clock.monotonic()): Attempt {
+  private hold(job: ClaimedJob, sentAt: number): Attempt {
     const attempt = new Attempt(job, sentAt, this.parts.makeLogger);
     this.parts.keeper?.hold(attempt);
     return attempt;
@@ -217,7 +224,8 @@ export class Worker {
 
   private claimOf(limit: number): ClaimRequest {
     const { owner, leaseMs } = this.settings;
-    return { types: this.parts.claimTypes(), limit, owner, leaseMs };
+    const mostInterruptions = this.crew.hasSuspect ? this.mostInnocent : undefined;
+    return { types: this.parts.claimTypes(), limit, owner, leaseMs, mostInterruptions };
   }
 
   private restMs(claimed: number, claim: ClaimRequest | undefined): number {

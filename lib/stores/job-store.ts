@@ -15,6 +15,8 @@ export interface ClaimRequest {
   /** The claiming process; goes into `claimed_by`. */
   readonly owner: string;
   readonly leaseMs: number;
+  /** Jobs that were interrupted more often than this are left alone. Default: none are. */
+  readonly mostInterruptions?: number | undefined;
 }
 
 export interface ExchangeRequest {

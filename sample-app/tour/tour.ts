@@ -89,7 +89,7 @@ export class Tour {
   }
 
   private async report({ jobId, visitor }: Guest, row: JobRow | undefined): Promise<void> {
-    const name = (visitor?.name ?? 'left').padEnd(6);
+    const name = (visitor?.name ?? 'earlier').padEnd(7);
     const isReachable = visitor?.isReachable ?? row?.status !== 'failed';
     if (row?.status === 'failed') {
       say(`  ${name} failed after ${row.attempts} attempts, the row stays: ${row.lastError ?? ''}`);

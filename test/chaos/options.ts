@@ -55,6 +55,7 @@ function readDatabases(text: string): readonly ChaosDatabase[] {
 
 function readNumber(option: string, text: string, least: number): number {
   const value = Number(text);
-  if (text === '' || !(value >= least)) throw new Error(`--${option} must be a number of at least ${least}, got ${text}`);
+  if (text === '' || !(value >= least))
+    throw new Error(`--${option} must be a number of at least ${least}, got ${text}`);
   return value;
 }

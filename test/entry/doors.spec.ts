@@ -74,7 +74,11 @@ const doors = {
       'SubmitOptions',
     ],
   },
-  './typeorm': { file: 'stores/typeorm/index.ts', values: [''], types: [''] },
+  './typeorm': {
+    file: 'stores/typeorm/index.ts',
+    values: ['CreateJobs1764547200000', 'jobMigrations'],
+    types: ['JobMigration'],
+  },
 };
 
 describe('the doors of the package', () => {

@@ -3,24 +3,37 @@ import { forEachDatabase } from '../support/databases.js';
 import { Rig, type RigApp, type StartOptions } from '../support/rig/rig.js';
 import { until } from '../support/until.js';
 
-/** A process space of its own, as a container has it; the second one still sees the /proc of the machine. */
+/** A process space of its own, as a container has it; in the second one /proc is still that of the machine. */
 const ownSpace = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
-const ownSpaceForeignProc = ['unshare', '--pid', '--fork', '--kill-child'];
+const foreignProc = ['unshare', '--pid', '--fork', '--kill-child'];
 
 const persistent = { lease: 600_000 };
-/** What cannot be judged on this machine is named as skipped. */
+/** Not everywhere may a test make a process space. */
 const inContainer = spawnSync('unshare', [...ownSpace.slice(1), 'true']).status === 0 ? it : it.skip;
 
-// The judgement is the same on all databases; that they act on it, crash-recovery.spec.ts shows.
+// The judgement is the same on all databases; that they act on it is seen in crash-recovery.spec.ts.
 forEachDatabase(
   (database) => {
     let rig: Rig;
 
-    beforeEach(async () => {
+    beforeAll(async () => {
       rig = await Rig.create(database);
-    });
+      const containers = inContainer === it ? [holder('contained', ownSpace), holder('contained and dead', ownSpace)] : [];
+      const [dead, frozen, , , deadInContainer] = await Promise.all([
+        holder('dead'),
+        holder('frozen'),
+        holder('live'),
+        ...containers,
+      ]);
+      frozen?.signal('SIGSTOP');
+      await Promise.all([dead?.end('SIGKILL'), deadInContainer?.end('SIGKILL')]);
+      const types = ['dead', 'frozen', 'live', 'contained', 'contained and dead'];
+      await rig.start({ persistent, types, machine: 'the same' });
+      // The one whose death is proven is the sign that all of them have been judged.
+      await until(async () => (await rig.row("job_type = 'dead'")).interruptions === 1);
+    }, 60_000);
 
-    afterEach(async () => {
+    afterAll(async () => {
       await rig.close();
       await database.clear();
     });
@@ -33,53 +46,23 @@ forEachDatabase(
       return app;
     }
 
-    /** Kills an app for sure, and has another one judge all that there are. */
-    async function judge(): Promise<void> {
-      const dead = await holder('of the dead');
-      await dead.end('SIGKILL');
-      const types = ['of the dead', 'of the judged'];
-      await rig.start({ persistent, types, machine: 'the same' });
-      await until(async () => (await rig.effects()).filter(({ jobType }) => jobType === 'of the dead').length === 2);
+    async function expectUntouched(type: string): Promise<void> {
+      expect(await rig.row(`job_type = '${type}'`)).toMatchObject({ status: 'running', interruptions: 0 });
     }
 
-    it('a live process is not taken for dead', async () => {
-      await holder('of the judged');
+    it('a live process is not taken for dead', () => expectUntouched('live'));
 
-      await judge();
+    it('a process that stands still is not taken for dead', () => expectUntouched('frozen'));
 
-      expect(await rig.row("job_type = 'of the judged'")).toMatchObject({ status: 'running', interruptions: 0 });
-      expect(await rig.count('start')).toBe(3);
-    });
+    inContainer('a live process of another process space is not judged', () => expectUntouched('contained'));
 
-    it('a process that stands still is not taken for dead', async () => {
-      (await holder('of the judged')).signal('SIGSTOP');
+    inContainer('a dead process of another process space is left to its lease', () =>
+      expectUntouched('contained and dead'));
 
-      await judge();
+    inContainer('a process that sees the numbers of another space gives itself no name to be judged by', async () => {
+      await holder('confused', foreignProc);
 
-      expect(await rig.row("job_type = 'of the judged'")).toMatchObject({ status: 'running', interruptions: 0 });
-    });
-
-    inContainer('a live process in another process space is not judged', async () => {
-      await holder('of the judged', ownSpace);
-
-      await judge();
-
-      expect(await rig.row("job_type = 'of the judged'")).toMatchObject({ status: 'running', interruptions: 0 });
-    });
-
-    inContainer('a dead process in another process space is left to its lease', async () => {
-      const app = await holder('of the judged', ownSpace);
-      await app.end('SIGKILL');
-
-      await judge();
-
-      expect(await rig.row("job_type = 'of the judged'")).toMatchObject({ status: 'running', interruptions: 0 });
-    });
-
-    inContainer('a process that sees the processes of another space makes no claim that could be judged', async () => {
-      await holder('of the judged', ownSpaceForeignProc);
-
-      expect((await rig.row()).claimed_by).toMatch(/^[^/]+\/-\/-\/\d+\/-\//);
+      expect((await rig.row("job_type = 'confused'")).claimed_by).toMatch(/^[^/]+\/-\/-\/\d+\/-\//);
     });
   },
   ['sqlite-file'],

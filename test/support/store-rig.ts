@@ -79,8 +79,8 @@ export class StoreRig {
 /** Claims jobs; say only what matters. */
 export async function claim(store: JobStore, given: Partial<ClaimRequest> = {}): Promise<readonly ClaimedJob[]> {
   const request = { types: ['work'], limit: 10, owner: 'ada', leaseMs: 600_000, ...given };
-  const { claimed } = await store.exchange({ settle: [], claim: request });
-  return claimed;
+  const result = await store.exchange({ settle: [], claim: request });
+  return result.claimed;
 }
 
 /** Stores one job and claims it. */

@@ -26,15 +26,13 @@ export class UserProject {
 
   static async create(): Promise<UserProject> {
     const project = new UserProject(await mkdtemp(join(tmpdir(), 'nestjs-jobs-user-')));
-    await project.write('package.json', '{ "type": "module" }');
-    for (const name of packages) {
-      await symlink(join(projectRoot, 'node_modules', name), await project.make('node_modules', name), 'junction');
+    try {
+      await project.install();
+      return project;
+    } catch (error) {
+      await project.remove();
+      throw error;
     }
-    const target = await project.make('node_modules/nestjs-jobs/package.json');
-    await cp(join(projectRoot, 'package.json'), target);
-    const dist = join(dirname(target), 'dist');
-    await project.compile('-p', join(projectRoot, 'tsconfig.build.json'), '--outDir', dist);
-    return project;
   }
 
   /** Copies files or folders of this project to the same places. */
@@ -63,6 +61,16 @@ export class UserProject {
 
   async remove(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true });
+  }
+
+  private async install(): Promise<void> {
+    await this.write('package.json', '{ "type": "module" }');
+    for (const name of packages) {
+      await symlink(join(projectRoot, 'node_modules', name), await this.make('node_modules', name), 'junction');
+    }
+    const manifest = await this.make('node_modules/nestjs-jobs/package.json');
+    await cp(join(projectRoot, 'package.json'), manifest);
+    await this.compile('-p', join(projectRoot, 'tsconfig.build.json'), '--outDir', join(dirname(manifest), 'dist'));
   }
 
   private async make(...path: string[]): Promise<string> {

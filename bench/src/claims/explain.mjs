@@ -13,7 +13,11 @@ const explainers = {
   mysql: ({ url }, { text, values }) =>
     withMysql(async (connection) => {
       const [rows] = await connection.query(`EXPLAIN ${text}`, values);
-      return rows.map(({ table, type, key, rows: count, Extra: extra }) => `${table}: ${type} by ${key}, ~${count} rows, ${extra}`).join('\n');
+      return rows
+        .map(
+          ({ table, type, key, rows: count, Extra: extra }) => `${table}: ${type} by ${key}, ~${count} rows, ${extra}`,
+        )
+        .join('\n');
     }, url),
   async sqlite({ file }, { text, values }) {
     const database = openSqlite(file);
@@ -23,14 +27,15 @@ const explainers = {
   },
 };
 
-/** What the database says about how it runs each of these statements that read or write jobs. */
+/** What the database says about how it runs each of these statements that read or write jobs, said once. */
 export async function explain({ server, ...storage }, statements) {
-  const plans = [];
+  const plans = new Map();
   for (const statement of statements) {
-    if (!/rws_jobs/.test(statement.text)) continue;
-    plans.push({ text: shorten(statement.text), plan: await explainers[server](storage, statement) });
+    const text = shorten(statement.text);
+    if (!/rws_jobs/.test(text) || plans.has(text)) continue;
+    plans.set(text, { text, plan: await explainers[server](storage, statement) });
   }
-  return plans;
+  return [...plans.values()];
 }
 
 /** Long lists of marks say nothing. */

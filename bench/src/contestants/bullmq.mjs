@@ -27,7 +27,8 @@ export const bullmq = {
     watcher = { queue: new Queue(name, { connection, prefix }), connection };
     await watcher.queue.waitUntilReady();
   },
-  remaining: async () => Math.min(1, await watcher.queue.getJobCountByTypes('wait', 'active', 'prioritized', 'delayed')),
+  remaining: async () =>
+    Math.min(1, await watcher.queue.getJobCountByTypes('wait', 'active', 'prioritized', 'delayed')),
   requests: redisCommands,
   async tearDown() {
     await watcher?.queue.close();
@@ -84,7 +85,7 @@ async function openSession({ queue, worker, disconnect }) {
   let isStarted = false;
   return {
     enqueue: (payload) => queue.add(name, payload, options),
-    enqueueMany: (payloads) => queue.addBulk(payloads.map((data) => ({ name, data, opts: options }))),
+    enqueueMany: (batch) => queue.addBulk(batch.map((data) => ({ name, data, opts: options }))),
     start() {
       isStarted = true;
       void worker.run();

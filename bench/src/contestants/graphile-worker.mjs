@@ -1,6 +1,8 @@
 import { Logger, makeWorkerUtils, runMigrations, runTaskList } from 'graphile-worker';
-import pg from 'pg';
+import { libraryCopy } from '../library-copy.mjs';
 import { postgresStorage } from '../storages/postgres-storage.mjs';
+
+const pg = libraryCopy('pg');
 
 const logger = new Logger(() => (level, message) => {
   if (level === 'error') console.error(`graphile-worker: ${message}`);

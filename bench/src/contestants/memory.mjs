@@ -1,3 +1,5 @@
+import { libraryModule } from '../library.mjs';
+
 /**
  * A queue in memory.
  *
@@ -10,7 +12,7 @@
 /** @type {Record<string, (concurrency: number) => Promise<MemoryQueue>>} */
 const makers = {
   async ours(workers) {
-    const { JobQueue } = await import('../../../dist/index.js');
+    const { JobQueue } = await libraryModule('index.js');
     const queue = new JobQueue({ workers, maxQueued: 100_000_000 }, { autoStart: false });
     return { add: (work) => queue.submit(work), start: () => queue.start(), finished: () => queue.join() };
   },

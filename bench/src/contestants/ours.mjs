@@ -1,12 +1,13 @@
-import { createRequire } from 'node:module';
-import { PersistentJobQueue } from '../../../dist/index.js';
+import { countStatements } from '../driver-spy.mjs';
+import { libraryCopy } from '../library-copy.mjs';
+import { libraryModule } from '../library.mjs';
+import { prepareDatabase } from '../servers/sqlite.mjs';
 import { mysqlStorage } from '../storages/mysql-storage.mjs';
 import { postgresStorage } from '../storages/postgres-storage.mjs';
-import { countStatements } from '../driver-spy.mjs';
 import { sqliteStorage } from '../storages/sqlite-storage.mjs';
 
-// The very copy that the library uses.
-const { DataSource } = createRequire(new URL('../../../package.json', import.meta.url))('typeorm');
+const { PersistentJobQueue } = await libraryModule('index.js');
+const { DataSource } = libraryCopy('typeorm');
 
 const storages = { postgres: postgresStorage, mysql: mysqlStorage, sqlite: sqliteStorage };
 
@@ -14,7 +15,7 @@ const storages = { postgres: postgresStorage, mysql: mysqlStorage, sqlite: sqlit
 const dataSourceOptions = {
   postgres: ({ url }) => ({ type: 'postgres', url }),
   mysql: ({ url }) => ({ type: 'mysql', url }),
-  sqlite: ({ file }) => ({ type: 'better-sqlite3', database: file, enableWAL: true }),
+  sqlite: ({ file }) => ({ type: 'better-sqlite3', database: file, prepareDatabase }),
 };
 
 /** Warnings are of interest, successes are not. */

@@ -29,7 +29,11 @@ async function openSession(run) {
   const boss = await startBoss(storage.url);
   return {
     enqueue: (payload) => boss.send(queue, payload),
-    enqueueMany: (payloads) => boss.insert(queue, payloads.map((data) => ({ data }))),
+    enqueueMany: (payloads) =>
+      boss.insert(
+        queue,
+        payloads.map((data) => ({ data })),
+      ),
     async start() {
       await boss.work(queue, work, (jobs) => Promise.all(jobs.map(({ data }) => run(data))));
     },

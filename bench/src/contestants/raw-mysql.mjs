@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import mysql from 'mysql2/promise';
+import { libraryCopy } from '../library-copy.mjs';
 import { GroupCommit } from '../group-commit.mjs';
 import { withMysql } from '../servers/mysql.mjs';
 import { mysqlStorage } from '../storages/mysql-storage.mjs';
+
+const mysql = libraryCopy('mysql2/promise');
 
 const leaseMs = 30_000;
 const nowMs = 'FLOOR(UNIX_TIMESTAMP(NOW(3)) * 1000)';
@@ -45,9 +47,10 @@ async function openSession(url, run, batch) {
   const [client, producer] = await Promise.all([mysql.createConnection(options), mysql.createConnection(options)]);
   await client.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
   const insertAll = (payloads) =>
-    producer.query(`INSERT INTO jobs (payload, run_at) VALUES ${payloads.map(() => `(?, ${nowMs})`).join(', ')}`, [
-      ...payloads.map((payload) => JSON.stringify(payload)),
-    ]);
+    producer.query(
+      `INSERT INTO jobs (payload, run_at) VALUES ${payloads.map(() => `(?, ${nowMs})`).join(', ')}`,
+      payloads.map((payload) => JSON.stringify(payload)),
+    );
   const commit = new GroupCommit(insertAll);
   let isOn = true;
   let working = Promise.resolve();

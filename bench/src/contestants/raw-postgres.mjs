@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import { libraryCopy } from '../library-copy.mjs';
 import { GroupCommit } from '../group-commit.mjs';
 import { withPostgres } from '../servers/postgres.mjs';
 import { postgresStorage } from '../storages/postgres-storage.mjs';
+
+const pg = libraryCopy('pg');
 
 const leaseMs = 30_000;
 

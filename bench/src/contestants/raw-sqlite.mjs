@@ -40,9 +40,7 @@ export function rawSqlite({ batch }) {
 async function openSession(file, run, batch) {
   const database = openSqlite(file);
   const exchange = exchangeOn(database, batch);
-  const insert = database.prepare(
-    'INSERT INTO jobs (payload, run_at) SELECT value, ? FROM json_each(?) ORDER BY key',
-  );
+  const insert = database.prepare('INSERT INTO jobs (payload, run_at) SELECT value, ? FROM json_each(?) ORDER BY key');
   const insertAll = async (payloads) =>
     insert.run(Date.now(), JSON.stringify(payloads.map((payload) => JSON.stringify(payload))));
   const commit = new GroupCommit(insertAll);

@@ -4,13 +4,18 @@ import { percentile } from '../statistics.mjs';
 /** @type {import('./index.mjs').Kind} */
 export const claim = {
   name: 'claim',
-  description: 'our claim of 100 jobs beside a crowd of future and failed jobs, and without them; with the plans of the databases',
+  description:
+    'our claim of 100 jobs beside a crowd of future and failed jobs, and without them; with the plans of the databases',
   async run({ crowd, rounds, servers, say, attach }) {
     const rows = [];
     for (const { id: server, name } of servers.filter(({ id }) => id !== 'redis')) {
-      const { values, plans } = await measure({ server, rows: crowd, rounds, claims: 100 }, say);
-      rows.push(...rowsOf(values, { name, crowd, server }));
-      attach({ title: `${name}: the claim beside ${crowd} future and ${crowd} failed jobs`, plans });
+      try {
+        const { values, plans } = await measure({ server, rows: crowd, rounds, claims: 100 }, say);
+        rows.push(...rowsOf(values, { name, crowd, server }));
+        attach({ title: `${name}: the claim beside ${crowd} future and ${crowd} failed jobs`, plans });
+      } catch (error) {
+        say(`  claims on ${server}: FAILED, ${error.message}`);
+      }
     }
     return rows;
   },

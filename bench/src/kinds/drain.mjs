@@ -43,12 +43,21 @@ function turnOf({ subject, servers, processes, jobs }) {
     id,
     name,
     setting,
-    unit: 'jobs/s',
-    better: /** @type {const} */ ('more'),
     note: share === 1 ? undefined : `${given} jobs`,
   };
   return {
     label: `${name}, ${row.group}`,
-    measure: async () => ({ ...row, value: (await measureDrain(id, { jobs: given, processes })).jobsPerSecond }),
+    async measure() {
+      const { ms, cpuMs } = await measureDrain(id, { jobs: given, processes });
+      return [
+        { ...row, unit: 'jobs/s', better: /** @type {const} */ ('more'), value: (given / ms) * 1_000 },
+        {
+          ...row,
+          unit: 'µs of processor time a job',
+          better: /** @type {const} */ ('less'),
+          value: (cpuMs * 1_000) / given,
+        },
+      ];
+    },
   };
 }

@@ -57,9 +57,7 @@ async function measure(subject, settings) {
   try {
     await subject.seed(0);
     await child.hear('ready');
-    const done = child.hear('done');
-    child.tell('go');
-    const { ms } = await done;
+    const { ms } = await child.ask('go', 'done');
     await child.stop();
     return ms;
   } finally {

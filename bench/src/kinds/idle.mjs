@@ -60,8 +60,6 @@ async function measure(subject, ms) {
 }
 
 async function costAt(child, subject, moment) {
-  const heard = child.hear(`cost at ${moment}`);
-  child.tell(moment);
-  const { cpuMs, statements } = await heard;
+  const { cpuMs, statements } = await child.ask(moment, `cost at ${moment}`);
   return { cpuMs, requests: (await subject.requests?.()) ?? statements };
 }

@@ -17,7 +17,8 @@ const all = [
 /** @type {import('./index.mjs').Kind} */
 export const latency = {
   name: 'latency',
-  description: 'from the call of enqueue to the start of the handler, on an idle system, in one process and between two',
+  description:
+    'from the call of enqueue to the start of the handler, on an idle system, in one process and between two',
   async run({ latencies, rounds, select, say }) {
     const turns = [];
     for (const place of ['in one process', 'between two processes']) {
@@ -50,7 +51,8 @@ function nameOn(name, server) {
 
 async function measure(subject, place, jobs) {
   await subject.setUp();
-  const parts = place === 'in one process' ? [{ produces: true, consumes: true }] : [{ consumes: true }, { produces: true }];
+  const parts =
+    place === 'in one process' ? [{ produces: true, consumes: true }] : [{ consumes: true }, { produces: true }];
   const children = parts.map((part) => new ChildProcess('latency', subject.id, { jobs, ...part }));
   try {
     await Promise.all(children.map((child) => child.hear('ready')));

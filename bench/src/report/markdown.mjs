@@ -56,7 +56,12 @@ function targetsOf(rows) {
 function sectionOf(kind, rows, introduction) {
   const own = rows.filter((row) => row.kind === kind);
   const groups = [...new Set(own.map(({ group }) => group))];
-  const tables = groups.flatMap((group) => groupOf(group, own.filter((row) => row.group === group)));
+  const tables = groups.flatMap((group) =>
+    groupOf(
+      group,
+      own.filter((row) => row.group === group),
+    ),
+  );
   return [`## ${titles[kind] ?? kind}`, '', ...(introduction === undefined ? [] : [introduction, '']), ...tables];
 }
 
@@ -66,7 +71,15 @@ function groupOf(group, rows) {
   return units.flatMap((unit) => {
     const same = rows.filter((row) => row.unit === unit);
     const heads = ['', `${unit}, median`, 'min', 'max', 'rounds', 'nestjs-jobs is'];
-    return [`### ${group}`, '', ...table(heads, same.map((row) => lineOf(row, same))), ''];
+    return [
+      `### ${group}`,
+      '',
+      ...table(
+        heads,
+        same.map((row) => lineOf(row, same)),
+      ),
+      '',
+    ];
   });
 }
 

@@ -1,12 +1,14 @@
-import { resolvePersistentOptions } from '../../../dist/model/queue-options.js';
-import { storeSettings } from '../../../dist/queues/persistent-job-queue.js';
-import { openTypeOrmStore } from '../../../dist/stores/open-typeorm-store.js';
 import { addCrowd, bringToRest } from '../claims/crowd.mjs';
 import { explain } from '../claims/explain.mjs';
 import { recordStatements } from '../driver-spy.mjs';
 import { payloads } from '../contestant.mjs';
 import { ours, quietSink } from '../contestants/ours.mjs';
+import { libraryModule } from '../library.mjs';
 import { median } from '../statistics.mjs';
+
+const { resolvePersistentOptions } = await libraryModule('model/queue-options.js');
+const { storeSettings } = await libraryModule('queues/persistent-job-queue.js');
+const { openTypeOrmStore } = await libraryModule('stores/open-typeorm-store.js');
 
 const batch = 100;
 const owner = 'bench';

@@ -1,7 +1,10 @@
 /** How often a process says how many jobs it has run, milliseconds, where others run some of them too. */
 const tellMs = 2;
 
-/** Runs jobs from `go` to `stop` and tells how many it has run: at once when it has run all, else every few milliseconds. */
+/**
+ * Runs jobs from `go` to `stop`. Tells how many it has run: at once when it has run all, else every few milliseconds; and at last the
+ * processor time that it took.
+ */
 export async function drain({ contestant, settings: { jobs }, link }) {
   let count = 0;
   let timer;
@@ -16,7 +19,11 @@ export async function drain({ contestant, settings: { jobs }, link }) {
   });
   link.tell('ready');
   await link.hear('go');
+  const before = process.cpuUsage();
   await session.start();
+  await link.hear('all done');
+  const { user, system } = process.cpuUsage(before);
+  link.tell('cost', { cpuMs: (user + system) / 1_000 });
   await link.hear('stop');
   clearTimeout(timer);
   await session.close();

@@ -1,4 +1,6 @@
-import mysql from 'mysql2/promise';
+import { libraryCopy } from '../library-copy.mjs';
+
+const mysql = libraryCopy('mysql2/promise');
 
 const serverUrl = process.env.MYSQL_URL ?? 'mysql://root@127.0.0.1:3306/test';
 

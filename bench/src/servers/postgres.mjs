@@ -1,4 +1,6 @@
-import pg from 'pg';
+import { libraryCopy } from '../library-copy.mjs';
+
+const pg = libraryCopy('pg');
 
 const serverUrl = process.env.POSTGRES_URL ?? 'postgres://postgres@127.0.0.1:5432/test';
 
@@ -71,7 +73,8 @@ export async function describePostgres() {
     );
     const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
     for (const name of ['fsync', 'synchronous_commit', 'full_page_writes']) {
-      if (settings[name] !== 'on') throw new Error(`PostgreSQL runs with ${name} = ${settings[name]}; measure it with on`);
+      if (settings[name] !== 'on')
+        throw new Error(`PostgreSQL runs with ${name} = ${settings[name]}; measure it with on`);
     }
     const { server_version: version, ...others } = settings;
     return { name: 'PostgreSQL', version, settings: others };

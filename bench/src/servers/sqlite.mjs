@@ -1,7 +1,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
+import { libraryCopy } from '../library-copy.mjs';
+
+const Database = libraryCopy('better-sqlite3');
 
 const folder = process.env.SQLITE_FOLDER ?? join(tmpdir(), 'nestjs-jobs-bench');
 
@@ -9,15 +11,16 @@ export function sqliteFile(name) {
   return join(folder, `${name}.sqlite`);
 }
 
-/**
- * Opens a file as the measurements want it: write-ahead log, and synchronous as SQLite's own default, FULL.
- *
- * @returns {Database.Database}
- */
-export function openSqlite(file) {
-  const database = new Database(file, { timeout: 5_000 });
+/** Write-ahead log, and `synchronous` as SQLite has it by default; the driver would weaken it to NORMAL. */
+export function prepareDatabase(database) {
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
+}
+
+/** @returns {Database.Database} */
+export function openSqlite(file) {
+  const database = new Database(file, { timeout: 5_000 });
+  prepareDatabase(database);
   return database;
 }
 

@@ -1,11 +1,8 @@
-import mysql from 'mysql2/promise';
+import { libraryCopy } from '../library-copy.mjs';
 import { payloads } from '../contestant.mjs';
-import {
-  analyzeMysqlDatabase,
-  dropMysqlDatabase,
-  freshMysqlDatabase,
-  mysqlUrl,
-} from '../servers/mysql.mjs';
+import { analyzeMysqlDatabase, dropMysqlDatabase, freshMysqlDatabase, mysqlUrl } from '../servers/mysql.mjs';
+
+const mysql = libraryCopy('mysql2/promise');
 
 /**
  * The storage of a contestant on MySQL or MariaDB: a database of its own.

@@ -1,6 +1,8 @@
-import pg from 'pg';
+import { libraryCopy } from '../library-copy.mjs';
 import { payloads } from '../contestant.mjs';
 import { dropDatabase, freshDatabase, postgresUrl, settleDatabase, transactionsOf } from '../servers/postgres.mjs';
+
+const pg = libraryCopy('pg');
 
 /**
  * The storage of a contestant on PostgreSQL: a database of its own.

@@ -19,7 +19,7 @@ const kinds: Readonly<Record<Kind, number>> = {
   parent: 700,
   widow: 400,
   unlucky: 12,
-  suicide: 4,
+  suicide: 1,
 };
 
 /** How long handlers take, milliseconds: usually, and now and then longer than a lease or a shutdown. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { ChaosOptions } from '../options.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { Proxy } from '../proxy.js';
@@ -5,11 +6,15 @@ import { Random } from '../random.js';
 import type { ChaosServer } from '../servers/server.js';
 import { Member, type Role } from './member.js';
 
-const workerApps = ['nest-worker.app.ts', 'worker.app.ts'] as const;
+const workerApps = ['nest-worker.app.js', 'worker.app.js'] as const;
+const producerApp = 'producer.app.js';
 
 /** Where the members of a crew find what they need. */
 export interface CrewPlace {
+  /** Where the ledgers are. */
   readonly folder: string;
+  /** Where the programs are. */
+  readonly apps: string;
   readonly server: ChaosServer;
   readonly ledger: Ledger;
 }
@@ -20,12 +25,19 @@ export class Crew {
 
   static async hire({ seed, workers, producers }: ChaosOptions, place: CrewPlace): Promise<Crew> {
     const make = async (role: Role, index: number): Promise<Member> => {
-      const app = role === 'producer' ? 'producer.app.ts' : (workerApps[index % 2] ?? workerApps[0]);
+      const app = role === 'producer' ? producerApp : (workerApps[index % 2] ?? workerApps[0]);
       const member = `${role}-${index + 1}`;
       const proxy = await proxyTo(place.server);
       const source = place.server.options(proxy?.port);
       const duty = { member, folder: place.folder, seed: `${seed}/${member}`, source };
-      return new Member({ role, app, duty, proxy, ledger: place.ledger, random: new Random(seed, member) });
+      return new Member({
+        role,
+        app: join(place.apps, app),
+        duty,
+        proxy,
+        ledger: place.ledger,
+        random: new Random(seed, member),
+      });
     };
     const roles: readonly [Role, number][] = [
       ['worker', workers],
@@ -54,7 +66,7 @@ export class Crew {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.members.map(({ proxy }) => proxy?.close()));
+    await Promise.all(this.members.map(async ({ proxy }) => proxy?.close()));
   }
 }
 

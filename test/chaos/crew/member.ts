@@ -8,7 +8,7 @@ export type Role = 'worker' | 'producer';
 
 export interface MemberParts {
   readonly role: Role;
-  /** The program that it runs. */
+  /** The path of the program that it runs. */
   readonly app: string;
   readonly duty: Duty;
   /** Its own way to the database; `undefined` where that is a file. */
@@ -53,6 +53,7 @@ export class Member {
   /** Ends it in good order; nobody takes its place. Resolves when it has ended. */
   async dismiss(): Promise<void> {
     this.isDismissed = true;
+    this.parts.ledger.write({ fact: 'dismissed' }, { member: this.name, pid: this.pid ?? 0 });
     this.signal('SIGTERM');
     await this.life;
   }
@@ -69,7 +70,7 @@ export class Member {
     const { app, duty, ledger } = this.parts;
     const own: Duty = { ...duty, seed: `${duty.seed}/${generation}` };
     const env = { ...process.env, CHAOS_DUTY: JSON.stringify(own), NODE_OPTIONS: '' };
-    const child = new Child(['--import', './scripts/typescript.mjs', `test/chaos/apps/${app}`], { env });
+    const child = new Child([app], { env });
     this.child = child;
     const seen = { member: this.name, pid: child.pid ?? 0 };
     ledger.write({ fact: 'spawned' }, seen);

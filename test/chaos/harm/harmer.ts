@@ -112,7 +112,12 @@ export class Harmer {
     this.note('lock', { name: everybody, pid: 0 }, monotonicMs() - from, from);
   }
 
-  private note(what: Harm, target: { readonly name: string; readonly pid: number | undefined }, ms: number, at: number) {
+  private note(
+    what: Harm,
+    target: { readonly name: string; readonly pid: number | undefined },
+    ms: number,
+    at: number,
+  ) {
     this.parts.ledger.write({ fact: 'harm', what, ms }, { at, member: target.name, pid: target.pid ?? 0 });
   }
 }

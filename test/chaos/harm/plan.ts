@@ -32,8 +32,8 @@ const lasting: Readonly<Partial<Record<Harm, readonly [least: number, most: numb
   lock: [0.05, 1],
 };
 
-/** Mean time between two pieces of harm, milliseconds. */
-const pauseMs = 900;
+/** Mean time between two pieces of harm to the same process, milliseconds. */
+const pauseMs = 7_000;
 
 /** What a run can do harm to. */
 export interface Reach {
@@ -46,7 +46,8 @@ export function planHarm({ seed, durationMs, workers, producers }: ChaosOptions,
   const random = new Random(seed, 'harm');
   const weights: Weights = { ...processHarms, ...(reach.hasNetwork ? networkHarms : fileHarms) };
   const plan: PlannedHarm[] = [];
-  for (let at = random.between(0, 2 * pauseMs); at < durationMs; at += random.between(0, 2 * pauseMs)) {
+  const pause = (): number => random.between(0, (2 * pauseMs) / (workers + producers));
+  for (let at = pause(); at < durationMs; at += pause()) {
     const what = random.weighted(weights);
     // Workers are the ones to be tested; producers get their share.
     const target = random.next() < 0.75 ? random.between(0, workers - 1) : workers + random.between(0, producers - 1);

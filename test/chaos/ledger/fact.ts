@@ -15,17 +15,7 @@ export type Kind =
   | 'suicide';
 
 export type Harm =
-  | 'kill'
-  | 'terminate'
-  | 'stop'
-  | 'cut'
-  | 'deafen'
-  | 'stall'
-  | 'refuse'
-  | 'freeze'
-  | 'restart'
-  | 'crash'
-  | 'lock';
+  'kill' | 'terminate' | 'stop' | 'cut' | 'deafen' | 'stall' | 'refuse' | 'freeze' | 'restart' | 'crash' | 'lock';
 
 /** What a process of the run, or the one that does it harm, has seen. */
 export type Fact =
@@ -64,6 +54,8 @@ export type Fact =
   /** The handler kills its own process now. */
   | { readonly fact: 'suicide'; readonly key: string }
   | { readonly fact: 'spawned' }
+  /** Told to end, since the run is over. */
+  | { readonly fact: 'dismissed' }
   | { readonly fact: 'exit'; readonly code: number | null; readonly signal: string | null }
   /** Harm was done from this moment on, for so long; `-1` for ever. */
   | { readonly fact: 'harm'; readonly what: Harm; readonly ms: number };

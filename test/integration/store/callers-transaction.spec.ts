@@ -75,7 +75,8 @@ forEachDatabase((database) => {
         });
       });
 
-      await (database.name === 'postgres' ? expect(transaction).rejects.toThrow() : transaction);
+      if (database.name === 'postgres') await expect(transaction).rejects.toThrow();
+      else await transaction;
       expect(await rig.rows()).toEqual([]);
       expect(await dataSource.query('SELECT * FROM users')).toHaveLength(database.name === 'postgres' ? 0 : 1);
     });

@@ -3,8 +3,9 @@ import type { DataSourceOptions } from 'typeorm';
 
 /** What an app of the rig is; plain data, handed to its process as JSON in the environment variable `RIG`. */
 export interface AppOptions {
+  /** By it steps can be meant for one app. */
+  readonly name: string;
   readonly dataSource: DataSourceOptions;
-  /** Where the effects are written, if not to the same database. */
   readonly effects: DataSourceOptions;
   readonly jobs: JobsModuleOptions & { readonly persistent: PersistentQueueOptions };
   /** The job types that it can run. */
@@ -15,6 +16,9 @@ export interface AppOptions {
 
 /** What the process prints when its app is up. */
 export const readyLine = 'the app is up';
+
+/** What it prints on SIGTERM, before the app begins to close. */
+export const stoppingLine = 'the app is told to stop';
 
 /** How lines begin that tell of something which no app may do. */
 export const faultMark = 'FAULT ';

@@ -5,7 +5,7 @@ import { Injectable, Module, type LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobHandler, JobsModule, PersistentJobQueue, type JobContext } from 'nestjs-jobs';
-import { faultMark, readyLine, type AppOptions } from './app-options.js';
+import { faultMark, readyLine, stoppingLine, type AppOptions } from './app-options.js';
 import { Effects } from './effects.js';
 import { take, type Step } from './script.js';
 
@@ -25,8 +25,11 @@ class Hands {
   async work(steps: readonly Step[], { id, type, attempt, signal }: JobContext): Promise<void> {
     const note = (what: string): Promise<void> => effects.add({ jobId: id, jobType: type, run: attempt, what });
     signal.addEventListener('abort', () => void note(`aborted: ${(signal.reason as { reason: string }).reason}`));
+    // Before anything else has had its turn.
+    if (steps[0]?.do === 'kill') process.kill(process.pid, steps[0].signal);
     await note('start');
     await take(steps, {
+      name: options.name,
       signal,
       note,
       enqueue: (next) => this.jobs.enqueue(next, []),
@@ -58,6 +61,7 @@ function tell(level: string, message: unknown, rest: readonly unknown[]): void {
 })
 class AppModule {}
 
+process.once('SIGTERM', () => print(stoppingLine));
 const app = await NestFactory.createApplicationContext(AppModule, { logger });
 app.enableShutdownHooks();
 print(readyLine);

@@ -7,13 +7,19 @@ import { Child, killChildren, type Ending } from '../child.js';
 import type { TestDatabase } from '../databases.js';
 import { projectRoot } from '../markdown.js';
 import { quickOptions, QueueRig } from '../queue-rig.js';
+import { until } from '../until.js';
 import { faultMark, readyLine, type AppOptions } from './app-options.js';
 import { Effects, type Effect } from './effects.js';
 import type { Step } from './script.js';
 
+/** An app is up within two seconds, unless much else is going on. */
+const startMs = 60_000;
+
 /** What one app of a rig is. */
 export interface StartOptions extends Omit<JobsModuleOptions, 'persistent'> {
   readonly persistent?: PersistentQueueOptions;
+  /** For steps that are meant for one app only. */
+  readonly name?: string;
   /** Default: `work`. */
   readonly types?: readonly string[];
   readonly dataSource?: DataSourceOptions;
@@ -93,20 +99,21 @@ export class Rig extends QueueRig {
   /** Starts an app and waits until it is up. */
   async start(options: StartOptions = {}): Promise<RigApp> {
     const app = this.launch(options);
-    await app.prints(readyLine);
+    await app.prints(readyLine, startMs);
     return app;
   }
 
   /** Starts an app without waiting for it. */
-  launch({ types = ['work'], machine = 'own', under = [], dataSource, ...jobs }: StartOptions = {}): RigApp {
+  launch({ name = '', types = ['work'], machine = 'own', under = [], dataSource, ...jobs }: StartOptions = {}): RigApp {
     const appOptions: AppOptions = {
+      name,
       dataSource: dataSource ?? this.database.options(),
       effects: this.database.options(),
       jobs: { ...jobs, persistent: { ...quickOptions, lease: 1_000, ...jobs.persistent } },
       types,
       gates: this.folder,
     };
-    const name = machine === 'own' ? `machine-${++this.machines}` : machine;
+    const host = machine === 'own' ? `machine-${++this.machines}` : machine;
     const [command, ...args] = [
       ...under,
       process.execPath,
@@ -115,7 +122,7 @@ export class Rig extends QueueRig {
       'test/support/rig/app.ts',
     ];
     const app = new RigApp(
-      new Child(args, { command, cwd: projectRoot, env: this.environment(name, appOptions) }),
+      new Child(args, { command, cwd: projectRoot, env: this.environment(host, appOptions) }),
     );
     this.apps.push(app);
     return app;
@@ -128,6 +135,13 @@ export class Rig extends QueueRig {
   ): Promise<string> {
     this.producer ??= this.queue();
     return (await this.producer).enqueue(type, steps, options);
+  }
+
+  /** Waits until a job's lease has just been renewed, so that its process is not in the middle of a statement. */
+  async heartbeat(jobId: string): Promise<void> {
+    const where = `id = '${jobId}'`;
+    const { lease_until: before } = await this.row(where);
+    await until(async () => (await this.row(where)).lease_until !== before);
   }
 
   /** Lets jobs go on that wait at this gate. */

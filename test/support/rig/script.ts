@@ -2,7 +2,12 @@
  * What a job of the rig does, one step after the other. Plain data, since it is the job's payload: a test says in one place what its
  * jobs do, in whatever process they run.
  */
-export type Step =
+export type Step = Act & {
+  /** Taken only by the app of this name. */
+  readonly by?: string;
+};
+
+type Act =
   /** Waits until the test opens the gate of this name, whatever the signal says. */
   | { readonly do: 'wait'; readonly gate: string }
   /** Waits for its signal and throws the reason. */
@@ -13,7 +18,7 @@ export type Step =
   | { readonly do: 'sleep'; readonly ms: number }
   /** Holds up the whole process until the gate is open. */
   | { readonly do: 'block'; readonly gate: string }
-  /** Sends this signal to its own process. */
+  /** Sends this signal to its own process; as the first step even before the start is noted. */
   | { readonly do: 'kill'; readonly signal: NodeJS.Signals }
   | { readonly do: 'throw'; readonly message: string }
   | { readonly do: 'enqueue'; readonly type: string }
@@ -22,6 +27,8 @@ export type Step =
 
 /** What a step may use. */
 export interface StepTools {
+  /** Of the app. */
+  readonly name: string;
   readonly signal: AbortSignal;
   readonly note: (what: string) => Promise<void>;
   readonly enqueue: (type: string) => Promise<unknown>;
@@ -32,10 +39,10 @@ const lookMs = 10;
 
 /** Takes the steps one by one. */
 export async function take(steps: readonly Step[], tools: StepTools): Promise<void> {
-  for (const step of steps) await takeOne(step, tools);
+  for (const step of steps) if (step.by === undefined || step.by === tools.name) await takeOne(step, tools);
 }
 
-async function takeOne(step: Step, { signal, note, enqueue, isOpen }: StepTools): Promise<void> {
+async function takeOne(step: Act, { signal, note, enqueue, isOpen }: StepTools): Promise<void> {
   switch (step.do) {
     case 'wait':
       while (!isOpen(step.gate)) await pause(lookMs);

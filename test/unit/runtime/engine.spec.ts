@@ -1,6 +1,5 @@
 import { HandlerRegistry } from '../../../lib/handlers/handler-registry.js';
 import { Executor } from '../../../lib/execution/executor.js';
-import { systemClock } from '../../../lib/model/clock.js';
 import { JobEvents, type JobEventKind } from '../../../lib/model/events.js';
 import type { JobContext } from '../../../lib/model/job-context.js';
 import { defaultBackoff } from '../../../lib/model/retry-policy.js';
@@ -23,6 +22,8 @@ interface Rig {
   readonly store: ScriptedStore;
   readonly engine: Engine;
   readonly told: string[];
+  /** Lets so many milliseconds pass at once, as they do for a process that stood still. */
+  standStill(ms: number): void;
   on(type: string, run: (job: JobContext) => unknown): void;
 }
 
@@ -33,13 +34,15 @@ function setUp(overrides: Partial<EngineSettings> = {}): Rig {
   const registry = new HandlerRegistry();
   const events = new JobEvents();
   const told: string[] = [];
+  let passedMs = 0;
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() + passedMs };
   const kinds: JobEventKind[] = ['lost', 'store-down', 'store-up', 'abandoned', 'unsettled'];
   for (const kind of kinds) events.on(kind, () => told.push(kind));
   const engine = new Engine(
     {
       store,
       events,
-      clock: systemClock,
+      clock,
       executor: new Executor(registry, { backoff: defaultBackoff, timeout: 0 }),
       makeLogger: () => silent,
       claimTypes: () => registry.types(),
@@ -50,7 +53,8 @@ function setUp(overrides: Partial<EngineSettings> = {}): Rig {
   engines.push(engine);
   const on = (type: string, run: (job: JobContext) => unknown): void =>
     registry.add({ type, source: type, policy: {}, run: (_payload, job) => run(job) });
-  return { store, engine, told, on };
+  const standStill = (ms: number): void => void (passedMs += ms);
+  return { store, engine, told, standStill, on };
 }
 
 afterEach(async () => {
@@ -212,6 +216,42 @@ describe('Engine', () => {
     expect(reason).toMatchObject({ reason: 'lease lost' });
     // No timing of the machine: the abort is judged against the lease itself.
     expect(Number.isFinite(abortedAfter)).toBe(true);
+  });
+
+  it('gives back a claim whose answer came after its lease', async () => {
+    const { store, engine, standStill, on } = setUp();
+    let runs = 0;
+    on('a', () => ++runs);
+    const job = store.add({ type: 'a' });
+    store.fault = (request) => {
+      if (request?.claim !== undefined && store.waiting.length > 0) standStill(settings.leaseMs);
+    };
+
+    engine.start(1);
+    await until(() => store.settled.length === 1);
+
+    expect(store.outcomesOf(job.id)).toEqual(['released']);
+    expect(runs).toBe(0);
+  });
+
+  it('gives back what waited for a worker until its lease may be over', async () => {
+    const { store, engine, standStill, on } = setUp({ prefetch: 100 });
+    const runs = new Set<string>();
+    let waiting: readonly string[] = [];
+    on('a', ({ id }) => {
+      runs.add(id);
+      if (waiting.length > 0 || store.held.size < 20) return;
+      // As a handler does that holds up the event loop: those behind it wait with leases that nobody renews.
+      standStill(settings.leaseMs);
+      waiting = [...store.held.values()].map((held) => held.id).filter((held) => !runs.has(held));
+    });
+    for (let n = 0; n < 2_000; n++) store.add({ type: 'a' });
+
+    engine.start(1);
+    await until(() => store.settled.length === 2_000);
+
+    expect(waiting).not.toEqual([]);
+    expect(waiting.filter((id) => runs.has(id))).toEqual([]);
   });
 
   it('runs suspects one at a time and gives the others back', async () => {

@@ -1,7 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { transformSync } from '@swc/core';
 import { ProcessIdentity, type Kernel } from '../../../lib/runtime/process-identity.js';
+import { projectRoot } from '../../support/markdown.js';
 
 /** A machine of which a test can change what the kernel says. */
 function machine(): { boot: string; space: string; start: string | undefined; kernel: Kernel } {
@@ -20,6 +24,10 @@ async function identity(kernel?: Kernel): Promise<ProcessIdentity> {
   const one = await ProcessIdentity.create(kernel);
   made.push(one);
   return one;
+}
+
+function canMount(): boolean {
+  return spawnSync('unshare', ['--mount', 'sh', '-c', 'mount -t proc -o hidepid=2 proc /proc']).status === 0;
 }
 
 afterEach(async () => {
@@ -98,6 +106,25 @@ describe('ProcessIdentity', () => {
   });
 
   const onLinux = process.platform === 'linux' ? it : it.skip; // other systems have no /proc to read
+
+  const asRoot = process.getuid?.() === 0 && canMount() ? it : it.skip; // nobody else may mount a /proc
+
+  asRoot('takes a process that a hardened /proc hides from it for alive', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'nestjs-jobs-'));
+    const { name } = await identity();
+    const source = await readFile(join(projectRoot, 'lib/runtime/process-identity.ts'), 'utf8');
+    await writeFile(join(folder, 'process-identity.mjs'), transformSync(source, { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }).code);
+    const judge = `import { ProcessIdentity } from './process-identity.mjs';
+      process.stdout.write(String(await (await ProcessIdentity.create()).isDead('${name}')));`;
+    await writeFile(join(folder, 'judge.mjs'), judge);
+    await chmod(folder, 0o755);
+
+    const command = `mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$0" judge.mjs`;
+    const { stdout } = spawnSync('unshare', ['--mount', 'sh', '-c', command, process.execPath], { cwd: folder });
+
+    expect(String(stdout)).toBe('false');
+    await rm(folder, { recursive: true });
+  });
 
   onLinux('sees a real process live and die', async () => {
     const judge = await identity();

@@ -31,12 +31,13 @@ export class MysqlClaimer {
     private readonly table: string,
   ) {}
 
-  async candidates({ types, limit }: ClaimRequest): Promise<Candidates> {
+  async candidates({ types, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {
     const most = Math.min(limit, mostClaimed) * this.look;
     const rows = await this.connections.use(async (connection) => {
       const wanted = types ?? (await this.pendingTypes(connection));
       if (wanted.length === 0) return [];
-      return (await run(connection, candidatesStatement(this.table, wanted, most))).rows;
+      const candidature = { types: wanted, limit: most, mostInterruptions };
+      return (await run(connection, candidatesStatement(this.table, candidature))).rows;
     });
     return { ids: rows.map((row) => toText(row['id'])), isCut: rows.length >= most };
   }

@@ -45,18 +45,26 @@ export function insertStatement(table: string, jobs: readonly NewJob[], binding:
   };
 }
 
+/** Which jobs to try for, and how many. */
+export interface Candidature {
+  readonly types: readonly string[];
+  readonly limit: number;
+  readonly mostInterruptions?: number | undefined;
+}
+
 /**
  * The jobs that are due, without a lock and without their payloads: the ids to try for. Each type is looked up on its own in the
  * index, so that jobs of other types cost nothing however many lie in front.
  */
-export function candidatesStatement(table: string, types: readonly string[], limit: number): MysqlStatement {
+export function candidatesStatement(table: string, { types, limit, mostInterruptions }: Candidature): MysqlStatement {
   const most = powerOfTwo(limit);
+  const spared = mostInterruptions === undefined ? '' : ' AND interruptions <= ?';
   const ofType = `(SELECT id, next_run_at FROM ${table}
-    WHERE status = '${Pending}' AND job_type = ? AND next_run_at <= ${mysqlNowMs}
+    WHERE status = '${Pending}' AND job_type = ? AND next_run_at <= ${mysqlNowMs}${spared}
     ORDER BY next_run_at, id LIMIT ${most})`;
   return {
     text: `${types.map(() => ofType).join(' UNION ALL ')} ORDER BY next_run_at, id LIMIT ${most}`,
-    values: types,
+    values: types.flatMap((type) => (mostInterruptions === undefined ? [type] : [type, mostInterruptions])),
   };
 }
 

@@ -102,11 +102,19 @@ function claimParts(table: string, claim: ClaimRequest, values: PgValues): reado
  * Each type is looked up on its own in the index, so that jobs of other types cost nothing however many lie in front. With
  * several types it is first seen which rows come first of all, and only those are locked.
  */
-function dueParts(table: string, { types, limit }: ClaimRequest, values: PgValues): readonly string[] {
+function dueParts(
+  table: string,
+  { types, limit, mostInterruptions }: ClaimRequest,
+  values: PgValues,
+): readonly string[] {
+  const spared =
+    mostInterruptions === undefined
+      ? ''
+      : `\n        AND j.interruptions <= ${values.bind(mostInterruptions, 'integer')}`;
   const dueOf = (type: string, most: string): string => `
       SELECT j.ctid, j.id, j.next_run_at
       FROM ${table} AS j
-      WHERE j.status = '${Pending}' AND j.job_type = ${type} AND j.next_run_at <= ${pgMoment}
+      WHERE j.status = '${Pending}' AND j.job_type = ${type} AND j.next_run_at <= ${pgMoment}${spared}
       ORDER BY j.next_run_at, j.id
       LIMIT ${most}`;
   const most = values.bind(limit, 'integer');

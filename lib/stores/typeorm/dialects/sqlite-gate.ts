@@ -1,3 +1,4 @@
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Clock } from '../../../model/clock.js';
 import { TransactionWaitError } from '../../../model/errors.js';
 import { isBusy, isIterating, type SqliteHandle } from './sqlite-handle.js';
@@ -7,7 +8,7 @@ const lookMs = 3;
 /** How long a block is tried again while other connections hold the lock of the file. */
 const busyLimitMs = 10_000;
 const longestBusyPauseMs = 50;
-/** After so long the event loop gets its turn before further blocks run. */
+/** Blocks and what awaits them need no turn of the event loop; so that it has its turns all the same, it gets one after so long. */
 const turnMs = 20;
 
 interface Waiting {
@@ -35,6 +36,7 @@ export interface SqliteGateParts {
 export class SqliteGate {
   private readonly queue: Waiting[] = [];
   private timer: NodeJS.Timeout | undefined;
+  private turnEnd: number | undefined;
 
   constructor(private readonly parts: SqliteGateParts) {}
 
@@ -54,12 +56,21 @@ export class SqliteGate {
   pump(): void {
     clearTimeout(this.timer);
     const { clock } = this.parts;
-    const turnEnd = clock.monotonic() + turnMs;
+    const turnEnd = this.currentTurn();
     let pauseMs: number | undefined;
     while (this.queue.length > 0 && pauseMs === undefined) {
       pauseMs = clock.monotonic() > turnEnd ? 0 : this.tryNext(this.queue);
     }
     if (pauseMs !== undefined && this.queue.length > 0) this.timer = setTimeout(() => this.pump(), pauseMs);
+  }
+
+  /** Until when blocks may run in this turn of the event loop. */
+  private currentTurn(): number {
+    if (this.turnEnd === undefined) {
+      this.turnEnd = this.parts.clock.monotonic() + turnMs;
+      setImmediate(() => (this.turnEnd = undefined));
+    }
+    return this.turnEnd;
   }
 
   /** Says how long to pause before the next try, or nothing when the first in the queue has had its answer. */

@@ -6,6 +6,8 @@ import { interruptionError, toClaimedJob, toForeignClaims, toSettledRow, toText,
 import type { SqliteHandle } from './sqlite-handle.js';
 import { SqliteStatements } from './sqlite-statements.js';
 
+const unlimited = Number.MAX_SAFE_INTEGER;
+
 /** The verbs on one connection, synchronous; whoever calls them sees to the transaction. Row by row is as fast as any list here. */
 export class SqliteJobs {
   private readonly statements: SqliteStatements;
@@ -30,11 +32,14 @@ export class SqliteJobs {
   }
 
   /** Due jobs, oldest first. */
-  due({ types = this.pendingTypes(), limit }: ClaimRequest, now: number): readonly Row[] {
+  due(
+    { types = this.pendingTypes(), limit, mostInterruptions = unlimited }: ClaimRequest,
+    now: number,
+  ): readonly Row[] {
     const [only] = types;
     if (only === undefined) return [];
-    if (types.length > 1) return this.dueOfMany(types, limit, now);
-    return this.statements.get('due').all(only, now, limit);
+    if (types.length > 1) return this.dueOfMany(types, [now, mostInterruptions, limit], limit);
+    return this.statements.get('due').all(only, now, mostInterruptions, limit);
   }
 
   /** Marks what `due` found in the same transaction. */
@@ -106,8 +111,8 @@ export class SqliteJobs {
   }
 
   /** Merges the cursors of all types, so that no more rows are read than are wanted, and one more of each type. */
-  private dueOfMany(types: readonly string[], limit: number, now: number): readonly Row[] {
-    const cursors = types.map((type, index) => this.statements.get('due', index).iterate(type, now, limit));
+  private dueOfMany(types: readonly string[], bounds: readonly number[], limit: number): readonly Row[] {
+    const cursors = types.map((type, index) => this.statements.get('due', index).iterate(type, ...bounds));
     try {
       return mergeByDue(cursors, limit);
     } finally {

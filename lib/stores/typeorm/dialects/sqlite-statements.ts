@@ -51,10 +51,10 @@ function workingTexts(table: string) {
         claimed_by = NULL,
         lease_until = CASE WHEN ? = '${Running}' THEN lease_until END
       WHERE id = ? AND claim_token = ?`,
-    /** job_type, now, limit */
+    /** job_type, now, most interruptions, limit */
     due: `
       SELECT ${claimedColumns.join(', ')}, next_run_at, rowid AS place FROM ${table}
-      WHERE status = '${Pending}' AND job_type = ? AND next_run_at <= ?
+      WHERE status = '${Pending}' AND job_type = ? AND next_run_at <= ? AND interruptions <= ?
       ORDER BY next_run_at, id
       LIMIT ?`,
     /** claim_token, claimed_by, lease_until, place */

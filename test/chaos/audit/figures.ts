@@ -1,0 +1,95 @@
+import type { Entry, Harm } from '../ledger/fact.js';
+import { Disturbances } from './disturbances.js';
+import { entriesOf, type Evidence } from './evidence.js';
+import { jobFiles, type JobFile, type Run } from './job-file.js';
+
+/** The numbers of a run. */
+export interface Figures {
+  readonly asked: number;
+  readonly acknowledged: number;
+  readonly rolledBack: number;
+  readonly unanswered: number;
+  readonly runs: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly harm: Readonly<Partial<Record<Harm, number>>>;
+  /** Processes that were started, those that a job killed, and those that found no database. */
+  readonly processes: number;
+  readonly killedByJobs: number;
+  readonly failedBoots: number;
+  /** Runs during which their process died or was cut off for long. */
+  readonly interruptions: number;
+  /** Runs that began after an interrupted one of the same job. */
+  readonly repeats: number;
+  /** From the death of a process to the next run of its jobs, milliseconds, ascending. */
+  readonly recoveries: readonly number[];
+  /** From the end of each restart of the database to the next start of a job, milliseconds, ascending. */
+  readonly afterRestarts: readonly number[];
+  readonly longestStopMs: number;
+  readonly longestLagMs: number;
+}
+
+export function figuresOf(evidence: Evidence): Figures {
+  const { entries, rows } = evidence;
+  const disturbances = new Disturbances(entries);
+  const files = [...jobFiles(evidence).values()];
+  const asked = entriesOf(entries, 'asked');
+  const pairs = files.flatMap(pairsOf).filter(([run, next]) => wasInterrupted(run, next, disturbances));
+  return {
+    asked: asked.length,
+    acknowledged: entriesOf(entries, 'acked').length,
+    rolledBack: asked.filter(({ fate }) => fate === 'rollback').length,
+    unanswered: entriesOf(entries, 'refused').length,
+    runs: entriesOf(entries, 'start').length,
+    completed: files.filter(({ runs }) => runs.some(({ end }) => end?.how === 'completed')).length,
+    failed: rows.filter(({ status }) => status === 'failed').length,
+    harm: countBy(entriesOf(entries, 'harm').map(({ what }) => what)),
+    processes: entriesOf(entries, 'spawned').length,
+    killedByJobs: entriesOf(entries, 'suicide').length,
+    failedBoots: entriesOf(entries, 'boot failed').length,
+    interruptions: files.flatMap(({ runs }) => runs).filter((run) => wasInterrupted(run, undefined, disturbances))
+      .length,
+    repeats: pairs.length,
+    recoveries: recoveriesOf(pairs, entries),
+    afterRestarts: afterRestartsOf(entries),
+    longestStopMs: longestStop(entries),
+    longestLagMs: Math.max(0, ...entriesOf(entries, 'lag').map(({ ms }) => ms)),
+  };
+}
+
+function pairsOf({ runs }: JobFile): readonly (readonly [Run, Run])[] {
+  return runs.slice(1).map((next, index) => [runs[index] ?? next, next]);
+}
+
+function wasInterrupted({ start, end }: Run, next: Run | undefined, disturbances: Disturbances): boolean {
+  if (end?.how === 'threw' && (next === undefined || end.at <= next.start.at)) return false;
+  const until = Math.min(next?.start.at ?? Infinity, end?.at ?? Infinity);
+  return disturbances.mayHaveLost(start.pid, start.at, end?.at, until);
+}
+
+function recoveriesOf(pairs: readonly (readonly [Run, Run])[], entries: readonly Entry[]): readonly number[] {
+  const deaths = new Map(entriesOf(entries, 'exit').map(({ pid, at }) => [pid, at]));
+  return pairs
+    .map(([{ start }, next]) => next.start.at - (deaths.get(start.pid) ?? Infinity))
+    .filter((ms) => ms >= 0)
+    .toSorted((a, b) => a - b);
+}
+
+function afterRestartsOf(entries: readonly Entry[]): readonly number[] {
+  const starts = entriesOf(entries, 'start');
+  return entriesOf(entries, 'harm')
+    .filter(({ what }) => what === 'restart' || what === 'crash')
+    .map(({ at, ms }) => (starts.find((start) => start.at > at + ms)?.at ?? Infinity) - at - ms)
+    .toSorted((a, b) => a - b);
+}
+
+function longestStop(entries: readonly Entry[]): number {
+  const stopped = new Map(entriesOf(entries, 'stopped').map(({ pid, at }) => [pid, at]));
+  return Math.max(0, ...entriesOf(entries, 'stopping').map(({ pid, at }) => (stopped.get(pid) ?? at) - at));
+}
+
+function countBy<K extends string>(values: readonly K[]): Partial<Record<K, number>> {
+  const counts: Partial<Record<K, number>> = {};
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,42 @@
+/**
+ * The chaos harness: worker and producer processes on a real database, and somebody who kills, stops, cuts off and restarts
+ * them. Afterwards a ledger kept outside of the queue must balance.
+ */
+import { rm } from 'node:fs/promises';
+import { figuresOf } from './audit/figures.js';
+import { runChaos } from './chaos.js';
+import { readCommand, usage, type ChaosCommand } from './options.js';
+import { describeFigures, describeProblems } from './report.js';
+import type { ChaosDatabase } from './servers/open-server.js';
+
+/** @returns whether the ledger balances */
+async function run(database: ChaosDatabase, { options, keep }: ChaosCommand): Promise<boolean> {
+  const { server, evidence, problems, folder } = await runChaos(database, options);
+  const { seed, durationMs, workers, producers } = options;
+  const balances = problems.length === 0;
+  const lines = [
+    `${server}: ${durationMs / 60_000} min, ${workers} workers, ${producers} producers, seed ${seed}`,
+    ...describeFigures(figuresOf(evidence)).map((line) => `  ${line}`),
+    ...describeProblems(problems, evidence),
+    balances ? '  the ledger balances' : `  THE LEDGER DOES NOT BALANCE: ${problems.length} problem(s), seed ${seed}`,
+  ];
+  console.log(lines.join('\n'));
+  if (keep || !balances) console.log(`  ledgers: ${folder}`);
+  else await rm(folder, { recursive: true, force: true });
+  return balances;
+}
+
+function readArguments(): ChaosCommand | undefined {
+  try {
+    return readCommand(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+    return undefined;
+  }
+}
+
+const command = readArguments();
+process.exitCode = command === undefined ? 2 : 0;
+for (const database of command?.databases ?? []) {
+  if (command !== undefined && !(await run(database, command))) process.exitCode = 1;
+}

@@ -1,0 +1,127 @@
+import type { PersistentJobQueue } from 'nestjs-jobs';
+import { forEachDatabase } from '../support/databases.js';
+import { QueueRig } from '../support/queue-rig.js';
+import { Rig } from '../support/rig/rig.js';
+import { until } from '../support/until.js';
+
+/** How often a lease is renewed while a test looks: several times its own length. */
+const renewals = 5;
+
+forEachDatabase((database) => {
+  let rig: QueueRig;
+  let runs = 0;
+  let finish: () => void;
+
+  beforeEach(async () => {
+    rig = new QueueRig(await database.connect());
+    runs = 0;
+  });
+
+  afterEach(async () => {
+    finish();
+    await rig.close();
+    await database.clear();
+  });
+
+  async function instance(): Promise<PersistentJobQueue> {
+    const queue = await rig.queue({ lease: 750, shutdownTimeout: 60_000 });
+    queue.register('long', () => {
+      runs += 1;
+      return new Promise<void>((resolve) => (finish = resolve));
+    });
+    await queue.start();
+    return queue;
+  }
+
+  async function seeRenewals(): Promise<void> {
+    const seen = new Set<number | null>();
+    await until(async () => seen.add((await rig.row()).lease_until).size > renewals);
+  }
+
+  it('a job longer than its lease runs once', async () => {
+    const first = await instance();
+    await first.enqueue('long');
+    await until(() => runs === 1);
+    await instance();
+
+    await seeRenewals();
+    finish();
+    await until(async () => (await rig.rows()).length === 0);
+
+    expect(runs).toBe(1);
+  });
+
+  it('a job longer than its lease runs once while its queue drains, too', async () => {
+    const first = await instance();
+    await first.enqueue('long');
+    await until(() => runs === 1);
+    await instance();
+
+    const stopped = first.stop();
+    await seeRenewals();
+    finish();
+    await stopped;
+
+    expect(runs).toBe(1);
+    expect(await rig.rows()).toEqual([]);
+  });
+});
+
+forEachDatabase(
+  (database) => {
+    let rig: Rig;
+
+    beforeEach(async () => {
+      rig = await Rig.create(database);
+    });
+
+    afterEach(async () => {
+      await rig.close();
+      await database.clear();
+    });
+
+    it('a process that is held up by one job loses all its jobs, says so, and hurts nobody', async () => {
+      const blocking = await rig.enqueue([
+        { do: 'wait', gate: 'all have started', by: 'A' },
+        { do: 'block', gate: 'a', by: 'A' },
+        { do: 'wait', gate: 'b', by: 'B' },
+      ]);
+      const beside = await rig.enqueue([{ do: 'wait', gate: 'a', by: 'A' }, { do: 'wait', gate: 'b', by: 'B' }]);
+      const a = await rig.start({ name: 'A' });
+      await until(async () => (await rig.count('start')) === 2);
+      await rig.open('all have started');
+      await rig.start({ name: 'B' });
+      await until(async () => (await rig.count('start')) === 4);
+      const tokens = (await rig.rows()).map(({ claim_token: token }) => token);
+
+      await rig.open('a');
+      for (const id of [blocking, beside]) await a.prints(`(${id}) lost its claim`);
+
+      const rows = await rig.rows();
+      expect(rows.map(({ claim_token: token }) => token)).toEqual(tokens);
+      expect(rows.map(({ status, attempts, interruptions }) => [status, attempts, interruptions])).toEqual([
+        ['running', 0, 1],
+        ['running', 0, 1],
+      ]);
+      await rig.open('b');
+      await until(async () => (await rig.rows()).length === 0);
+      expect(await rig.count('start')).toBe(4);
+    });
+
+    it('a process that is held up for less than its lease loses nothing', async () => {
+      await rig.enqueue([{ do: 'block', gate: 'a' }]);
+      await rig.start({ persistent: { lease: 30_000 } });
+      await until(async () => (await rig.count('start')) === 1);
+      await rig.start({ persistent: { lease: 30_000 }, types: ['work', 'other'] });
+      const other = await rig.enqueue([], { type: 'other' });
+      await until(async () => (await rig.count('done', other)) === 1);
+
+      await rig.open('a');
+      await until(async () => (await rig.rows()).length === 0);
+
+      expect(await rig.count('start')).toBe(2);
+    });
+  },
+  ['postgres', 'mysql'],
+);
+

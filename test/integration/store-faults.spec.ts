@@ -1,0 +1,152 @@
+import type { JobContext, PersistentJobQueue, PersistentQueueOptions } from 'nestjs-jobs';
+import { forEachDatabase } from '../support/databases.js';
+import { QueueRig } from '../support/queue-rig.js';
+import { SqlFaults } from '../support/sql-faults.js';
+import { until } from '../support/until.js';
+
+/** What the statements of all databases have in common that do this. */
+const acknowledgement = /DELETE FROM \S*rws_jobs/;
+const otherOutcome = /attempts \+ /;
+const claim = /SET status = 'running'/;
+
+forEachDatabase((database) => {
+  let rig: QueueRig;
+  let faults: SqlFaults;
+  /** Runs of each job, by its payload. */
+  let runs: Map<unknown, number>;
+
+  beforeEach(async () => {
+    rig = new QueueRig(await database.connect());
+    faults = new SqlFaults(database);
+    runs = new Map();
+  });
+
+  afterEach(async () => {
+    faults.restore();
+    await rig.close();
+    await database.clear();
+  });
+
+  async function queueOf(options: PersistentQueueOptions = {}): Promise<PersistentJobQueue> {
+    const queue = await rig.queue({ lease: 2_000, ...options });
+    queue.register('work', (payload) => void runs.set(payload, (runs.get(payload) ?? 0) + 1));
+    queue.register('flaky', (_payload, { attempt }: JobContext) => {
+      runs.set('flaky', attempt);
+      if (attempt === 1) throw new Error('boom');
+    });
+    return queue;
+  }
+
+  async function enqueue(queue: PersistentJobQueue, jobs: number): Promise<void> {
+    await queue.enqueueMany(Array.from({ length: jobs }, (_unused, n) => ({ type: 'work', payload: n })));
+  }
+
+  const isDone = async (): Promise<boolean> => (await rig.rows()).length === 0;
+
+  it.each(['connection', 'passing'] as const)('only the acknowledgement is repeated: %s', async (error) => {
+    const queue = await queueOf();
+    await enqueue(queue, 11);
+    faults.fail({ statement: acknowledgement, times: 3, error });
+
+    await queue.start();
+    await until(isDone);
+
+    expect(faults.hits).toBe(3);
+    expect([...runs.values()]).toEqual(Array.from({ length: 11 }, () => 1));
+    expect(rig.sink.lines.filter((line) => line.includes('lost its claim'))).toEqual([]);
+  });
+
+  it('while no acknowledgement can be stored other jobs are run', async () => {
+    const queue = await queueOf();
+    await queue.enqueue('work', 'first');
+    faults.fail({ statement: acknowledgement, times: Infinity, error: 'connection' });
+    await queue.start();
+    await until(() => faults.hits === 2);
+
+    await enqueue(queue, 3);
+    await until(() => runs.size === 4);
+
+    faults.restore();
+    await until(isDone);
+    expect([...runs.values()]).toEqual([1, 1, 1, 1]);
+  });
+
+  it.each(['connection', 'passing'] as const)('an attempt whose retry cannot be stored is counted once: %s', async (error) => {
+    const queue = await queueOf();
+    await queue.enqueue('flaky');
+    faults.fail({ statement: otherOutcome, times: 3, error });
+
+    await queue.start();
+    await until(isDone);
+
+    expect(faults.hits).toBe(3);
+    expect(runs.get('flaky')).toBe(2);
+  });
+
+  it('a final failure that cannot be stored is stored later', async () => {
+    const queue = await queueOf({ maxRetries: 0 });
+    await queue.enqueue('flaky');
+    faults.fail({ statement: otherOutcome, times: 3, error: 'connection' });
+
+    await queue.start();
+    await until(async () => (await rig.row()).status === 'failed');
+
+    expect(await rig.row()).toMatchObject({ attempts: 1, last_error: 'boom', interruptions: 0 });
+  });
+
+  it('a tick whose acknowledgement fails does not reject', async () => {
+    const queue = await queueOf();
+    await queue.enqueue('work');
+    faults.fail({ statement: acknowledgement, times: 3, error: 'connection' });
+
+    expect(await queue.tick()).toBe(true);
+
+    expect(await rig.rows()).toEqual([]);
+    expect(runs.size).toBe(1);
+  });
+
+  it('an outage is told once, with what the driver said, and so is its end', async () => {
+    const queue = await queueOf();
+    await queue.enqueue('work');
+    faults.fail({ statement: acknowledgement, times: 3, error: 'connection' });
+
+    await queue.start();
+    await until(() => rig.sink.lines.length === 2);
+
+    const [down, up] = rig.sink.lines;
+    expect(down).toMatch(/^error: the job store does not answer.*(terminated unexpectedly|Connection lost|disk I\/O error)/);
+    expect(up).toMatch(/^log: the job store answers again after/);
+  });
+
+  // SQLite answers at once or undoes what it did.
+  if (database.isSqlite) return;
+
+  it('an acknowledgement whose answer is lost is not taken for a lost claim', async () => {
+    const queue = await queueOf();
+    await enqueue(queue, 5);
+    faults.fail({ statement: acknowledgement, times: 2, error: 'connection', isDone: true });
+
+    await queue.start();
+    await until(async () => faults.hits === 2 && (await isDone()));
+
+    expect([...runs.values()]).toEqual([1, 1, 1, 1, 1]);
+    expect(rig.sink.lines.filter((line) => line.includes('lost its claim'))).toEqual([]);
+  });
+
+  it('jobs of a claim whose answer is lost are run at once, and nothing is counted', async () => {
+    const queue = await queueOf({ lease: 600_000 });
+    await enqueue(queue, 5);
+    const seen: number[] = [];
+    queue.register('look', async () => void seen.push(...(await rig.rows()).map(({ interruptions }) => interruptions)));
+    await queue.enqueue('look');
+    const statement = database.name === 'mysql' ? /^COMMIT$/ : claim;
+    faults.fail({ statement, times: 1, error: 'connection', isDone: true });
+
+    await queue.start();
+    await until(isDone);
+
+    expect(faults.hits).toBe(1);
+    expect([...runs.values()]).toEqual([1, 1, 1, 1, 1]);
+    expect(new Set(seen)).toEqual(new Set([0]));
+  });
+});

@@ -1,0 +1,135 @@
+import type { DataSource } from 'typeorm';
+import { sqlNames } from '../../../lib/stores/typeorm/table-name.js';
+import { candidatesStatement } from '../../../lib/stores/typeorm/dialects/mysql-statements.js';
+import {
+  expiredStatement,
+  pendingTypesStatement as mysqlPendingTypes,
+} from '../../../lib/stores/typeorm/dialects/mysql-upkeep.js';
+import {
+  exchangeStatement,
+  pendingTypesStatement as postgresPendingTypes,
+} from '../../../lib/stores/typeorm/dialects/postgres-exchange.js';
+import {
+  disownStatement,
+  foreignClaimsStatement,
+  recoverStatement,
+} from '../../../lib/stores/typeorm/dialects/postgres-statements.js';
+import { SqliteStatements } from '../../../lib/stores/typeorm/dialects/sqlite-statements.js';
+import type { SqliteHandle } from '../../../lib/stores/typeorm/dialects/sqlite-handle.js';
+import { aJob, someJobs } from '../../support/a-job.js';
+import { forEachDatabase, type TestDatabase } from '../../support/databases.js';
+import { claim, StoreRig } from '../../support/store-rig.js';
+
+const foreignJobs = 200_000;
+const claimOfTwo = { types: ['mine', 'other'], limit: 10, owner: 'ada', leaseMs: 1_000 };
+const recovery = { owner: 'ada', maxInterruptions: 3, backoffMs: 0, limit: 10 };
+
+/** What no plan may say: that the whole table is read, or sorted. One of our own indexes over few rows may be walked through. */
+const walks = /seq scan|SCAN rws_jobs(?! USING (COVERING )?INDEX rws_jobs_(pending|running))|ALL rws_jobs|filesort of/i;
+
+/** A crowd in front of the few jobs that this process can run: jobs of another type, failed ones, and some for the far future. */
+async function crowd(dataSource: DataSource, database: TestDatabase): Promise<void> {
+  const id = {
+    postgres: 'gen_random_uuid()',
+    mysql: 'UUID()',
+    sqlite: 'lower(hex(randomblob(18)))',
+  }[database.isSqlite ? 'sqlite' : (database.name as 'postgres' | 'mysql')];
+  const numbers = {
+    postgres: `generate_series(1, ${foreignJobs}) AS n(n)`,
+    mysql: `seq_1_to_${foreignJobs} AS s(n)`,
+    sqlite: `n`,
+  }[database.isSqlite ? 'sqlite' : (database.name as 'postgres' | 'mysql')];
+  const rows = `SELECT ${id}, CASE n % 10 WHEN 8 THEN 'mine' WHEN 9 THEN 'mine' ELSE 'foreign' END, 'null',
+      CASE n % 10 WHEN 8 THEN 'failed' ELSE 'pending' END, 3,
+      CASE n % 10 WHEN 9 THEN 9000000000000 ELSE n END, 1
+    FROM ${numbers}`;
+  const columns = '(id, job_type, payload, status, max_retries, next_run_at, created_at)';
+  const recursion = database.isSqlite
+    ? `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${foreignJobs}) `
+    : '';
+  const source = database.name === 'mysql' ? rows.replace(/ AS s\(n\)/, '').replaceAll(/\bn\b/g, 'seq') : rows;
+  await dataSource.query(`INSERT INTO rws_jobs ${columns} ${recursion}${source}`);
+}
+
+forEachDatabase((database) => {
+  const rig = new StoreRig(database);
+
+  afterEach(() => rig.clear());
+
+  it('a claim finds its few jobs behind 200 000 others, and reads hardly more than those', async () => {
+    const store = await rig.open();
+    const dataSource = await rig.dataSource();
+    await crowd(dataSource, database);
+    const mine = someJobs(10, { type: 'mine' });
+    await store.insert([...mine, aJob({ type: 'other', delayMs: 60_000 })]);
+
+    const plan = await planOf(dataSource, database);
+
+    expect(plan.join('\n')).toMatch(/rws_jobs_pending|index for group-by/);
+    expect(plan.filter((line) => walks.test(line))).toEqual([]);
+    const found = await claim(store, { types: ['mine', 'other'] });
+    expect(found.map(({ id }) => id)).toEqual(mine.map(({ id }) => id));
+  }, 120_000);
+});
+
+/** What the database says it would do for a claim and for the list of pending types, one step a line. */
+async function planOf(dataSource: DataSource, database: TestDatabase): Promise<readonly string[]> {
+  if (database.name === 'postgres') return postgresPlan(dataSource);
+  return database.name === 'mysql' ? mysqlPlan(dataSource) : sqlitePlan(dataSource);
+}
+
+async function postgresPlan(dataSource: DataSource): Promise<readonly string[]> {
+  await dataSource.query('ANALYZE rws_jobs');
+  const lines: string[] = [];
+  const claims = [claimOfTwo, { ...claimOfTwo, types: ['mine'] }, { ...claimOfTwo, types: undefined }];
+  const statements = [
+    ...claims.map((request) => exchangeStatement('rws_jobs', { settle: [], claim: request })),
+    postgresPendingTypes('rws_jobs'),
+    recoverStatement('rws_jobs', recovery),
+    foreignClaimsStatement('rws_jobs', 'ada'),
+    disownStatement('rws_jobs', 'ada', []),
+  ];
+  for (const { text, values } of statements) {
+    const rows: readonly Record<string, string>[] = await dataSource.query(`EXPLAIN ${text}`, [...values]);
+    lines.push(...rows.map((row) => row['QUERY PLAN'] ?? ''));
+  }
+  return lines;
+}
+
+async function mysqlPlan(dataSource: DataSource): Promise<readonly string[]> {
+  await dataSource.query('ANALYZE TABLE rws_jobs');
+  const lines: string[] = [];
+  const claims = [
+    candidatesStatement('rws_jobs', { ...claimOfTwo, mostInterruptions: undefined }),
+    mysqlPendingTypes('rws_jobs'),
+  ];
+  for (const statement of [...claims, expiredStatement('rws_jobs', recovery)]) {
+    const rows: readonly Record<string, unknown>[] = await dataSource.query(`EXPLAIN ${statement.text}`, [
+      ...statement.values,
+    ]);
+    for (const { table, type, key, Extra } of rows.filter((row) => row['table'] === 'rws_jobs')) {
+      // The running rows, which are few, may be sorted.
+      const isSorted = claims.includes(statement) && String(Extra).includes('filesort');
+      lines.push(`${String(type)} ${String(table)} ${String(key)} ${isSorted ? 'filesort of it' : String(Extra)}`);
+    }
+  }
+  return lines;
+}
+
+async function sqlitePlan(dataSource: DataSource): Promise<readonly string[]> {
+  const handle = Reflect.get(dataSource.driver, 'databaseConnection') as SqliteHandle;
+  const explaining: SqliteHandle = {
+    ...handle,
+    open: true,
+    memory: false,
+    inTransaction: false,
+    exec: () => undefined,
+    prepare: (text) => handle.prepare(`EXPLAIN QUERY PLAN ${text}`),
+  };
+  const statements = new SqliteStatements(explaining, sqlNames({ schema: undefined, table: 'rws_jobs' }, '"').table);
+  return [
+    ...statements.get('due').all('mine', Date.now(), 9, 10),
+    ...statements.get('pendingTypes').all(),
+    ...statements.get('expired').all('ada', Date.now(), '[]', 10),
+  ].map((row) => String(row['detail']));
+}

@@ -1,0 +1,127 @@
+import { SchemaError } from '../../../../../lib/model/errors.js';
+import {
+  describeGaps,
+  isUsable,
+  planSchema,
+  type FoundSchema,
+} from '../../../../../lib/stores/typeorm/migrations/schema-plan.js';
+import { sqlNames } from '../../../../../lib/stores/typeorm/table-name.js';
+
+const names = sqlNames({ schema: undefined, table: 'jobs' }, '"');
+const sql = { family: 'postgres', tableOptions: '', bigint: 'bigint', nowMs: '0' } as const;
+const columns = [
+  'id',
+  'job_type',
+  'payload',
+  'status',
+  'attempts',
+  'max_retries',
+  'next_run_at',
+  'created_at',
+  'last_error',
+  'interruptions',
+  'claim_token',
+  'claimed_by',
+  'lease_until',
+];
+
+/** A table as it should be; say only what is different. */
+function found(given: Partial<FoundSchema> = {}): FoundSchema {
+  return {
+    columns: new Set(columns),
+    indexes: new Set(['jobs_pending', 'jobs_running', 'jobs_pkey']),
+    hasVersionTable: true,
+    version: 1,
+    compatibleWith: 1,
+    ...given,
+  };
+}
+
+const nothing: FoundSchema = {
+  columns: new Set(),
+  indexes: new Set(),
+  hasVersionTable: false,
+  version: undefined,
+  compatibleWith: undefined,
+};
+
+function without(...missing: readonly string[]): ReadonlySet<string> {
+  return new Set(columns.filter((column) => !missing.includes(column)));
+}
+
+describe('planSchema', () => {
+  it('has nothing to do for a table that is right', () => {
+    expect(planSchema(found(), names, sql)).toEqual([]);
+  });
+
+  it('makes all of it where there is nothing', () => {
+    const plan = planSchema(nothing, names, sql);
+
+    expect(plan.map((statement) => statement.split(/\s+\(/)[0])).toEqual([
+      'CREATE TABLE IF NOT EXISTS "jobs"',
+      'CREATE INDEX "jobs_pending" ON "jobs"',
+      'CREATE INDEX "jobs_running" ON "jobs"',
+      'CREATE TABLE IF NOT EXISTS "jobs_schema"',
+      'INSERT INTO "jobs_schema"',
+    ]);
+  });
+
+  it('adds just what is missing', () => {
+    const damaged = found({ columns: without('claimed_by'), indexes: new Set(['jobs_pending']) });
+
+    expect(planSchema(damaged, names, sql)).toEqual([
+      'ALTER TABLE "jobs" ADD COLUMN claimed_by text',
+      'CREATE INDEX "jobs_running" ON "jobs" (lease_until) WHERE status = \'running\'',
+    ]);
+  });
+
+  it('needs fewer indexes where there are no partial ones', () => {
+    const mysql = { ...sql, family: 'mysql' } as const;
+
+    expect(planSchema(found({ indexes: new Set(['jobs_pending']) }), names, mysql)).toEqual([]);
+  });
+
+  it('writes down a version that is missing', () => {
+    const plan = planSchema(found({ version: undefined, compatibleWith: undefined }), names, sql);
+
+    expect(plan).toEqual(['INSERT INTO "jobs_schema" (version, compatible_with, applied_at) VALUES (1, 1, 0)']);
+  });
+
+  it('refuses a table without a version that lacks a column: it is not ours', () => {
+    const foreign = found({ columns: without('claimed_by'), version: undefined, hasVersionTable: false });
+
+    expect(() => planSchema(foreign, names, sql)).toThrow(SchemaError);
+  });
+
+  it('refuses to add a column that no existing row could fill', () => {
+    expect(() => planSchema(found({ columns: without('payload') }), names, sql)).toThrow(/no job table.*payload/s);
+  });
+});
+
+describe('isUsable', () => {
+  it.each([
+    ['as it should be', found(), true],
+    ['with more columns than known', found({ columns: new Set([...columns, 'extra']) }), true],
+    ['without an index', found({ indexes: new Set(['jobs_pending']) }), false],
+    ['without a column', found({ columns: without('lease_until') }), false],
+    ['without a version', found({ version: undefined }), false],
+    ['of a later, compatible version', found({ version: 9, compatibleWith: 1, indexes: new Set() }), true],
+    ['of a later, incompatible version', found({ version: 9, compatibleWith: 2 }), false],
+    ['that does not exist', nothing, false],
+  ])('of a table %s', (_what, schema, expected) => {
+    expect(isUsable(schema, names, 'postgres')).toBe(expected);
+  });
+});
+
+describe('describeGaps', () => {
+  it.each([
+    [nothing, 'the table does not exist'],
+    [found({ version: undefined }), 'found no version, expected version 1'],
+    [
+      found({ columns: without('status'), indexes: new Set(['jobs_running']) }),
+      'found version 1, expected version 1; missing: column status, index jobs_pending',
+    ],
+  ])('says what is missing', (schema, expected) => {
+    expect(describeGaps(schema, names, 'postgres')).toBe(expected);
+  });
+});
