@@ -4,6 +4,7 @@ import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
 import type { ClaimedJob } from '../model/job.js';
 import type { ClaimRequest, ExchangeResult, JobStore } from '../stores/job-store.js';
+import { ClaimDesk } from './claim-desk.js';
 import { Crew } from './crew.js';
 import { withDeadline } from './deadline.js';
 import type { LeaseKeeper } from './lease-keeper.js';
@@ -41,6 +42,7 @@ export interface WorkerParts {
 const largestBatch = 2_000;
 /** An answer of the store that takes longer counts as none. */
 const answerMs = 30_000;
+const disownIntervalMs = 60_000;
 
 /**
  * Claims jobs of one store and has them run, until it is stopped for good.
@@ -55,9 +57,8 @@ export class Worker {
   private readonly crew: Crew;
   private readonly outage: Outage;
   private readonly lookAhead: LookAhead;
+  private readonly desk: ClaimDesk;
   private roundTripMs = 1;
-  private mustDisown = false;
-  private runsBeside = 0;
   private isStopping = false;
   private readonly watch = new Watch();
 
@@ -69,6 +70,7 @@ export class Worker {
     this.settler = new Settler(events, keeper, clock);
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
+    this.desk = new ClaimDesk({ disown: () => this.disown(), clock, intervalMs: disownIntervalMs });
     const isOver = (attempt: Attempt): boolean => keeper?.isOver(attempt) === true;
     this.crew = new Crew({ executor, settler: this.settler, clock, isOver, onEnded: () => this.ended() });
   }
@@ -113,20 +115,19 @@ export class Worker {
    * @throws what the store throws when it cannot be asked; a job that was claimed is settled however long that takes.
    */
   async runOne(): Promise<boolean> {
-    this.runsBeside += 1;
-    try {
-      const claim = { ...this.claimOf(1), types: undefined };
-      const sentAt = this.parts.clock.monotonic();
-      const { claimed } = await this.parts.store.exchange({ settle: [], claim });
-      const attempt = claimed.map((job) => this.hold(job, sentAt))[0];
-      if (attempt === undefined) return false;
-      const execution = await this.crew.runBeside(attempt);
-      if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
-      this.crew.leave(attempt);
-      return true;
-    } finally {
-      this.runsBeside -= 1;
-    }
+    const attempt = await this.desk.pass(() => this.claimBeside());
+    if (attempt === undefined) return false;
+    const execution = await this.crew.runBeside(attempt);
+    if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
+    this.crew.leave(attempt);
+    return true;
+  }
+
+  private async claimBeside(): Promise<Attempt | undefined> {
+    const sentAt = this.parts.clock.monotonic();
+    const claim = { ...this.claimOf(1), types: undefined };
+    const { claimed } = await this.answer(this.parts.store.exchange({ settle: [], claim }));
+    return claimed.map((job) => this.hold(job, sentAt))[0];
   }
 
   private async turn(): Promise<number> {
@@ -162,23 +163,25 @@ export class Worker {
   }
 
   private async exchange(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<ExchangeResult> {
-    const { store, clock } = this.parts;
-    const sentAt = clock.monotonic();
+    const trip = (): Promise<ExchangeResult> => this.trip(batch, claim);
     try {
-      if (claim !== undefined) await this.disownUnknown();
-      const request = { settle: settlementsOf(batch), claim };
-      const result = await this.answer(store.exchange(request));
-      this.roundTripMs = clock.monotonic() - sentAt;
-      this.settler.stored(batch, result.lost);
-      this.crew.stored(batch);
-      this.admit(result.claimed, sentAt);
-      this.watch.notify();
-      return result;
+      return await (claim === undefined ? trip() : this.desk.pass(trip));
     } catch (error) {
       this.settler.putBack(batch);
-      this.mustDisown ||= claim !== undefined;
       throw error;
     }
+  }
+
+  private async trip(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<ExchangeResult> {
+    const { store, clock } = this.parts;
+    const sentAt = clock.monotonic();
+    const result = await this.answer(store.exchange({ settle: settlementsOf(batch), claim }));
+    this.roundTripMs = clock.monotonic() - sentAt;
+    this.settler.stored(batch, result.lost);
+    this.crew.stored(batch);
+    this.admit(result.claimed, sentAt);
+    this.watch.notify();
+    return result;
   }
 
   /** A store whose leases never end is this process's own memory, which always answers. */
@@ -186,16 +189,10 @@ export class Worker {
     return this.parts.keeper === undefined ? statement : withDeadline(statement, answerMs);
   }
 
-  private async disownUnknown(): Promise<void> {
+  private disown(): Promise<number> {
     const { store, keeper } = this.parts;
-    if (!this.mustDisown || this.runsBeside > 0) return;
-    await this.answer(
-      store.disown(
-        this.settings.owner,
-        (keeper?.attempts() ?? []).map(({ job }) => job),
-      ),
-    );
-    this.mustDisown = false;
+    const held = (keeper?.attempts() ?? []).map(({ job }) => job);
+    return this.answer(store.disown(this.settings.owner, held));
   }
 
   private admit(claimed: readonly ClaimedJob[], sentAt: number): void {

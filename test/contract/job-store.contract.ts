@@ -266,6 +266,15 @@ function describeShared(fixture: JobStoreFixture, theStore: () => JobStore): voi
       expect(found.map(({ id }) => id)).toEqual(jobs.slice(0, 7).map(({ id }) => id));
     });
 
+    it('takes the oldest of all types, however many wait of each', async () => {
+      const jobs = [3, 2, 1].flatMap((age) => someJobs(60, { type: `type-${age}`, runAt: age }));
+      await store.insert(jobs);
+
+      const found = await claim(store, { types: ['type-3', 'type-2', 'type-1'], limit: 3 });
+
+      expect(found.map(({ id }) => id)).toEqual(jobs.slice(120, 123).map(({ id }) => id));
+    });
+
     it('claims any type where none are given', async () => {
       const jobs = [aJob({ type: 'a', runAt: 2 }), aJob({ type: 'b', runAt: 1 }), aJob({ type: 'c', runAt: 3 })];
       await store.insert(jobs);

@@ -196,11 +196,10 @@ forEachDatabase(
       const ticking = setInterval(() => (turns += 1), 1);
 
       const insert = store.insert([aJob()]);
-      await until(() => turns > 20);
+      await until(() => turns > 20).finally(() => clearInterval(ticking));
       holder.exec('COMMIT');
       await insert;
 
-      clearInterval(ticking);
       expect(await rig.rows()).toHaveLength(1);
     });
 

@@ -113,7 +113,10 @@ describe('ProcessIdentity', () => {
     const folder = await mkdtemp(join(tmpdir(), 'nestjs-jobs-'));
     const { name } = await identity();
     const source = await readFile(join(projectRoot, 'lib/runtime/process-identity.ts'), 'utf8');
-    await writeFile(join(folder, 'process-identity.mjs'), transformSync(source, { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }).code);
+    await writeFile(
+      join(folder, 'process-identity.mjs'),
+      transformSync(source, { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }).code,
+    );
     const judge = `import { ProcessIdentity } from './process-identity.mjs';
       process.stdout.write(String(await (await ProcessIdentity.create()).isDead('${name}')));`;
     await writeFile(join(folder, 'judge.mjs'), judge);

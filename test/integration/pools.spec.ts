@@ -1,0 +1,106 @@
+import type { PersistentJobQueue, PersistentQueueOptions } from 'nestjs-jobs';
+import type { DataSource } from 'typeorm';
+import { forEachDatabase } from '../support/databases.js';
+import { QueueRig } from '../support/queue-rig.js';
+import { until } from '../support/until.js';
+
+/** Of the queue's own: its pool, and the one that listens. */
+const mostOwn = 3 + 1;
+
+/** Connections to this database that are in a transaction and do nothing. */
+const idleTransactions = {
+  postgres: "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
+  mysql: `SELECT count(*) AS n FROM information_schema.innodb_trx AS t
+    JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE()`,
+};
+
+const connections = {
+  postgres: 'SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database()',
+  mysql: 'SELECT count(*) AS n FROM information_schema.processlist WHERE db = DATABASE()',
+};
+
+forEachDatabase(
+  (database) => {
+    let dataSource: DataSource;
+    let rig: QueueRig;
+
+    afterEach(async () => {
+      await rig.close();
+      await database.clear();
+    });
+
+    /** A queue of an app whose pool has so many connections. */
+    async function queueOf(poolSize: number, options: PersistentQueueOptions): Promise<PersistentJobQueue> {
+      dataSource = await database.connect({ poolSize });
+      rig = new QueueRig(dataSource);
+      return rig.queue(options);
+    }
+
+    /** Whether a transaction per connection of the app's pool can be open at once: none of them is held by anybody. */
+    async function takeAll(poolSize: number): Promise<void> {
+      const runners = Array.from({ length: poolSize }, () => dataSource.createQueryRunner());
+      await Promise.all(runners.map((runner) => runner.connect()));
+      await Promise.all(runners.map((runner) => runner.release()));
+    }
+
+    async function count(statements: typeof connections): Promise<number> {
+      const look = await database.connect({ poolSize: 1 });
+      const [row]: { n: unknown }[] = await look.query(statements[database.name as keyof typeof connections]);
+      return Number(row?.n);
+    }
+
+    it('four workers whose handlers share the one connection of the app all finish', async () => {
+      const queue = await queueOf(1, { workers: 4 });
+      let runs = 0;
+      queue.register('work', async () => {
+        for (let n = 0; n < 3; n += 1) await dataSource.query('SELECT 1');
+        runs += 1;
+      });
+      await queue.enqueueMany(Array.from({ length: 40 }, () => ({ type: 'work' })));
+
+      await queue.start();
+      await until(async () => (await rig.rows()).length === 0);
+
+      expect(runs).toBe(40);
+    });
+
+    it('handlers that hold every connection of the app in transactions may enqueue outside of them', async () => {
+      const queue = await queueOf(2, { workers: 2 });
+      let running = 0;
+      queue.register('outer', () =>
+        dataSource.transaction(async (manager) => {
+          running += 1;
+          await until(() => running === 2);
+          await queue.enqueue('inner');
+          await manager.query('SELECT 1');
+        }),
+      );
+      await queue.enqueueMany([{ type: 'outer' }, { type: 'outer' }]);
+
+      await queue.start();
+      await until(async () => (await rig.rows()).every((row) => row.job_type === 'inner'));
+
+      expect(await rig.rows()).toHaveLength(2);
+    });
+
+    it('a thousand jobs that fail in a transaction leave no connection behind, and no transaction open', async () => {
+      const queue = await queueOf(2, { workers: 8, maxRetries: 0 });
+      queue.register('fails', () =>
+        dataSource.transaction(async (manager) => {
+          await manager.query('SELECT 1');
+          throw new Error('boom');
+        }),
+      );
+      await queue.enqueueMany(Array.from({ length: 1_000 }, () => ({ type: 'fails' })));
+
+      await queue.start();
+      await until(async () => (await rig.rows("status <> 'failed'")).length === 0);
+
+      await takeAll(2);
+      expect(await count(idleTransactions)).toBe(0);
+      // Beside the app's own and the two that look here.
+      expect(await count(connections)).toBeLessThanOrEqual(2 + mostOwn + 2);
+    });
+  },
+  ['postgres', 'mysql'],
+);
