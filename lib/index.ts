@@ -33,7 +33,7 @@ export {
 export type { AbortCause } from './model/errors.js';
 export type { JobContext, JobLogger } from './model/job-context.js';
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
-export type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';
+export type { MemoryQueueOptions, PersistentQueueOptions, RetentionOptions } from './model/queue-options.js';
 export type { BackoffOptions } from './model/retry-policy.js';
 export { JobQueue } from './queues/job-queue.js';
 export type { MemoryJob } from './queues/job-queue.js';

@@ -1,4 +1,5 @@
-import { checkDuration, checkInteger, checkKnownKeys, checkOneOf } from './check.js';
+import { checkDuration, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
+import { InvalidOptionError } from './errors.js';
 import { resolveBackoff, type Backoff, type BackoffOptions } from './retry-policy.js';
 import { checkTableName, defaultTableName } from './table-name.js';
 
@@ -25,6 +26,12 @@ export interface MemoryQueueOptions extends CommonQueueOptions {
   maxQueued?: number;
 }
 
+/** How long a persistent queue keeps rows of jobs that are over. Completed jobs have none. */
+export interface RetentionOptions {
+  /** Milliseconds after which a failed job is deleted, or 'forever'. Default 'forever': nothing is deleted unasked. */
+  failed?: number | 'forever';
+}
+
 /** Options of the persistent queue. */
 export interface PersistentQueueOptions extends CommonQueueOptions {
   /** TypeORM DataSource, or the name of one. Default: the app's default DataSource. */
@@ -45,6 +52,8 @@ export interface PersistentQueueOptions extends CommonQueueOptions {
   prefetch?: number;
   /** What becomes of pending jobs that no handler here knows: left to a process that knows them, or failed. Default 'ignore'. */
   unknownTypes?: 'ignore' | 'fail';
+  /** How long rows are kept that nobody needs any more. Default: for ever. */
+  retention?: RetentionOptions;
   /** Largest payload, bytes of JSON. Default 4 194 304 (4 MiB). */
   maxPayloadSize?: number;
   /** SQLite: how long to wait for a transaction that other code holds on the shared connection. Default 5 000. */
@@ -78,6 +87,8 @@ export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
   readonly interruptionBackoff: number;
   readonly prefetch: number;
   readonly unknownTypes: 'ignore' | 'fail';
+  /** Milliseconds; `undefined` means for ever. */
+  readonly keepFailed: number | undefined;
   readonly maxPayloadSize: number;
   readonly transactionWait: number;
   readonly connections: number;
@@ -113,7 +124,7 @@ export function resolveMemoryOptions(options: unknown = {}, path = 'memory'): Re
 
 /** Completes and checks the options of the persistent queue. @throws InvalidOptionError */
 export function resolvePersistentOptions(options: unknown = {}, path = 'persistent'): ResolvedPersistentOptions {
-  const given = complete(options, path, { ...persistentDefaults, dataSource: undefined });
+  const given = complete(options, path, { ...persistentDefaults, dataSource: undefined, retention: {} });
   const at = (key: string) => [`${path}.${key}`, given[key]] as const;
   return Object.freeze({
     ...resolveCommon(given, path),
@@ -126,6 +137,7 @@ export function resolvePersistentOptions(options: unknown = {}, path = 'persiste
     interruptionBackoff: checkDuration(...at('interruptionBackoff'), 0, 86_400_000),
     prefetch: checkInteger(...at('prefetch'), 0, 10_000),
     unknownTypes: checkOneOf(...at('unknownTypes'), ['ignore', 'fail'] as const),
+    keepFailed: resolveRetention(`${path}.retention`, given['retention']),
     maxPayloadSize: checkInteger(...at('maxPayloadSize'), 1, 1_073_741_824),
     transactionWait: checkDuration(...at('transactionWait'), 0, 600_000),
     connections: checkInteger(...at('connections'), 1, 100),
@@ -146,6 +158,15 @@ function resolveCommon(given: Record<string, unknown>, path: string): ResolvedQu
 /** @throws InvalidOptionError unless `workers` is a whole number from 1 to 10 000. */
 export function checkWorkers(workers: unknown, name = 'workers'): number {
   return checkInteger(name, workers, 1, 10_000);
+}
+
+function resolveRetention(option: string, value: unknown): number | undefined {
+  const { failed } = checkKnownKeys(option, value, ['failed']);
+  if (failed === undefined || failed === 'forever') return undefined;
+  if (typeof failed === 'string') {
+    throw new InvalidOptionError(`${option}.failed must be milliseconds or 'forever', got ${show(failed)}`);
+  }
+  return checkDuration(`${option}.failed`, failed);
 }
 
 function complete(options: unknown, path: string, defaults: Record<string, unknown>): Record<string, unknown> {

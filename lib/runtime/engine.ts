@@ -1,10 +1,13 @@
 import type { Attempt } from '../execution/attempt.js';
 import { LeaseKeeper } from './lease-keeper.js';
+import { Pruner } from './pruner.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { Upkeep } from './upkeep.js';
 import { Worker, type WorkerParts, type WorkerSettings } from './worker.js';
 
 export interface EngineSettings extends WorkerSettings {
+  /** Failed jobs older than this are deleted; `undefined` keeps them. */
+  readonly keepFailedMs: number | undefined;
   readonly interruptionBackoffMs: number;
 }
 
@@ -20,6 +23,7 @@ export class Engine {
   private readonly keeper: LeaseKeeper;
   private readonly worker: Worker;
   private readonly upkeep: Upkeep;
+  private readonly pruner: Pruner | undefined;
   private stopListening: Promise<() => Promise<void>> | undefined;
 
   constructor(
@@ -29,6 +33,8 @@ export class Engine {
     const { store, events, clock, claimTypes, identity } = parts;
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
     this.worker = new Worker({ ...parts, keeper: this.keeper }, settings);
+    const { keepFailedMs } = settings;
+    this.pruner = keepFailedMs === undefined ? undefined : new Pruner({ store, failedForMs: keepFailedMs });
     this.upkeep = new Upkeep(
       {
         store,
@@ -52,6 +58,7 @@ export class Engine {
   start(workers: number): void {
     this.worker.start(workers);
     this.upkeep.start();
+    this.pruner?.start();
     this.stopListening = this.parts.store.listen(() => this.worker.wake());
     // Waking is a hint; without it the poll finds the job.
     this.stopListening.catch(() => undefined);
@@ -76,6 +83,7 @@ export class Engine {
   async stop(timeoutMs: number, graceMs: number): Promise<void> {
     const stopListening = this.stopListening?.then((stop) => stop()).catch(() => undefined);
     void this.upkeep.stop();
+    void this.pruner?.stop();
     await this.worker.stop(timeoutMs, graceMs);
     await Promise.race([Promise.all([this.keeper.stop(), stopListening]), pause(graceMs)]);
   }

@@ -61,6 +61,13 @@ export interface RecoveredJob {
   readonly state: 'pending' | 'failed';
 }
 
+export interface PruneRequest {
+  /** Jobs that failed at least so long ago go. */
+  readonly failedForMs: number;
+  /** How many at the most in one call. */
+  readonly limit: number;
+}
+
 /**
  * The working side of a store: everything that the engine needs and nothing else. Each verb is a
  * single statement, or one short transaction where the database needs one. Moments (what is due, which lease
@@ -69,7 +76,7 @@ export interface RecoveredJob {
  * Stores repeat by themselves what the database refused for a passing reason before doing anything (deadlock, serialization, busy).
  * Anything else is thrown, and the caller decides; a verb that threw may or may not have taken effect.
  */
-export interface JobStore {
+export interface JobStore extends JobUpkeep {
   /**
    * Makes the store usable: schema, connections. Called once before any other verb; may be called again after it threw.
    *
@@ -93,20 +100,11 @@ export interface JobStore {
   /** Heartbeat: moves the end of these leases to now + `leaseMs`. Returns those that are lost. */
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>;
 
-  /** Who else has claims on running jobs, and when the first of them ends. Costs one look at the running rows, which are few. */
-  foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
-
-  /** Makes running jobs whose lease is over or missing, or whose owner is dead, due again, or `failed` when they were interrupted too often. */
-  recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
-
   /**
    * Gives back rows that stand under this owner's name though it does not hold them: a claim whose answer was lost on the way.
    * Nothing is counted. Only to be called while no claim of this owner is under way. Returns how many.
    */
   disown(owner: string, held: readonly Lease[]): Promise<number>;
-
-  /** The job types that have pending jobs, due or not. Cheap on large tables. */
-  pendingTypes(): Promise<readonly string[]>;
 
   /**
    * Calls `wake` when jobs may have become due: after an insert of this process has committed and, as far as the database can
@@ -116,4 +114,19 @@ export interface JobStore {
 
   /** Gives back what `open` took. The caller's DataSource is not closed. */
   close(): Promise<void>;
+}
+
+/** What must be looked after all the time, whoever claims. */
+export interface JobUpkeep {
+  /** Who else has claims on running jobs, and when the first of them ends. Costs one look at the running rows, which are few. */
+  foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
+
+  /** Makes running jobs whose lease is over or missing, or whose owner is dead, due again, or `failed` when they were interrupted too often. */
+  recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
+
+  /** The job types that have pending jobs, due or not. Cheap on large tables. */
+  pendingTypes(): Promise<readonly string[]>;
+
+  /** Deletes jobs that failed long ago, the oldest first. Returns how many. Several processes may do so at once. */
+  prune(request: PruneRequest): Promise<number>;
 }

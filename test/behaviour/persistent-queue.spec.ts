@@ -691,6 +691,36 @@ forEachDatabase((database) => {
       expect([...runs.values()]).toEqual(Array.from({ length: 50 }, () => 1));
     });
 
+    it('deletes failed jobs past their retention and nothing else', async () => {
+      const queue = await rig.queue({ maxRetries: 0, retention: { failed: 86_400_000 } });
+      queue.register('a', boom);
+      await queue.enqueueMany(Array.from({ length: 1_200 }, () => ({ type: 'a' })));
+      await queue.start();
+      await until(async () => (await rig.rows("status = 'failed'")).length === 1_200);
+      await queue.stop();
+      const [kept] = await rig.rows();
+      await rig.set('finished_at = finished_at - 90000000', `id <> '${kept?.id}'`);
+      const waiting = await queue.enqueue('other');
+
+      await queue.start();
+      await until(async () => (await rig.rows()).length === 2);
+
+      expect((await rig.rows()).map(({ id }) => id).toSorted()).toEqual([kept?.id, waiting].toSorted());
+    });
+
+    it('keeps failed jobs for ever unless told otherwise', async () => {
+      const queue = await rig.queue({ maxRetries: 0 });
+      queue.register('a', boom);
+      await queue.enqueue('a');
+      await queue.tick();
+      await rig.set('finished_at = 1');
+
+      await queue.start();
+      await new Promise((resolve) => setTimeout(resolve, 60));
+
+      expect((await rig.row()).status).toBe('failed');
+    });
+
     it('writes neither payloads nor parameters to the log', async () => {
       const queue = await rig.queue({ maxRetries: 1 });
       queue.register('leak', boom);

@@ -64,7 +64,8 @@ function describeUnwanted(name: DatabaseName): void {
   });
 }
 
-function isWanted(name: DatabaseName): boolean {
+/** Whether the run was asked for this database. */
+export function isWanted(name: DatabaseName): boolean {
   const wanted = (process.env['JOBS_TEST_DATABASES'] ?? 'sqlite,postgres,mysql').split(',');
   return wanted.includes(name.replace(/-.*/, ''));
 }

@@ -4,6 +4,7 @@ import type {
   ExchangeResult,
   ForeignClaims,
   JobStore,
+  PruneRequest,
   RecoveredJob,
   RecoverRequest,
   Settlement,
@@ -79,6 +80,10 @@ export class ScriptedStore implements JobStore {
 
   disown(_owner: string, held: readonly Lease[]): Promise<number> {
     this.disowned.push(held);
+    return Promise.resolve(0);
+  }
+
+  prune(_request: PruneRequest): Promise<number> {
     return Promise.resolve(0);
   }
 

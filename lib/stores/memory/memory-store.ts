@@ -6,6 +6,7 @@ import type {
   ExchangeResult,
   ForeignClaims,
   JobStore,
+  PruneRequest,
   RecoveredJob,
   RecoverRequest,
   Settlement,
@@ -110,6 +111,10 @@ export class MemoryStore implements JobStore {
   }
 
   disown(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  prune(_request: PruneRequest): Promise<number> {
     return Promise.resolve(0);
   }
 

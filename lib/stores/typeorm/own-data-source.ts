@@ -1,4 +1,5 @@
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { startTimer } from '../../model/timer.js';
 
 /** Shows in `pg_stat_activity` which connections are the store's own. */
 const applicationName = 'nestjs-jobs';
@@ -6,6 +7,7 @@ const applicationName = 'nestjs-jobs';
 export const answerMs = 30_000;
 const connectMs = 10_000;
 const idleMs = 10_000;
+const closeMs = 2_000;
 
 /** An object by whose keys one may ask; what a driver's options are made of. */
 type Bag = Readonly<Record<string, unknown>>;
@@ -20,6 +22,18 @@ export async function openOwnDataSource(app: DataSource, connections: number): P
   const own = new DataSource(ownOptions(app.options, connections));
   await own.initialize();
   return own;
+}
+
+/**
+ * Closes it, and waits for that a moment: a server that does not answer must not hold up a shutdown. What is under way then ends by its
+ * own time-out.
+ */
+export async function closeOwnDataSource(own: DataSource): Promise<void> {
+  let stopTimer = (): void => {};
+  const overdue = new Promise<void>((resolve) => {
+    stopTimer = startTimer(closeMs, resolve, 'unref');
+  });
+  await Promise.race([own.destroy(), overdue]).finally(() => stopTimer());
 }
 
 function ownOptions(app: DataSourceOptions, connections: number): DataSourceOptions {

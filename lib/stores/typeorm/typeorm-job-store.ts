@@ -7,6 +7,7 @@ import type {
   ExchangeResult,
   ForeignClaims,
   JobStore,
+  PruneRequest,
   RecoveredJob,
   RecoverRequest,
 } from '../job-store.js';
@@ -82,6 +83,10 @@ export class TypeOrmJobStore implements JobStore {
 
   disown(owner: string, held: readonly Lease[]): Promise<number> {
     return inStore('give back jobs', () => this.parts.dialect.disown(owner, held));
+  }
+
+  prune(request: PruneRequest): Promise<number> {
+    return inStore('delete old failed jobs', () => this.parts.dialect.prune(request));
   }
 
   pendingTypes(): Promise<readonly string[]> {

@@ -21,7 +21,7 @@ export interface Figures {
   readonly interruptions: number;
   /** Runs that began after an interrupted one of the same job. */
   readonly repeats: number;
-  /** From the death of a process to the next run of its jobs, milliseconds, ascending. */
+  /** From each death of a process to the first further run of one of its jobs, milliseconds, ascending. */
   readonly recoveries: readonly number[];
   /** From the end of each restart of the database to the next start of a job, milliseconds, ascending. */
   readonly afterRestarts: readonly number[];
@@ -67,12 +67,15 @@ function wasInterrupted({ start, end }: Run, next: Run | undefined, disturbances
   return disturbances.mayHaveLost(start.pid, start.at, end?.at, until);
 }
 
+/** For each death the first of its jobs: the others may have to wait their turn behind jobs that are due. */
 function recoveriesOf(pairs: readonly (readonly [Run, Run])[], entries: readonly Entry[]): readonly number[] {
   const deaths = new Map(entriesOf(entries, 'exit').map(({ pid, at }) => [pid, at]));
-  return pairs
-    .map(([{ start }, next]) => next.start.at - (deaths.get(start.pid) ?? Infinity))
-    .filter((ms) => ms >= 0)
-    .toSorted((a, b) => a - b);
+  const first = new Map<number, number>();
+  for (const [{ start }, next] of pairs) {
+    const ms = next.start.at - (deaths.get(start.pid) ?? Infinity);
+    if (ms >= 0) first.set(start.pid, Math.min(ms, first.get(start.pid) ?? Infinity));
+  }
+  return [...first.values()].toSorted((a, b) => a - b);
 }
 
 function afterRestartsOf(entries: readonly Entry[]): readonly number[] {

@@ -1,5 +1,5 @@
-import { ownMariadb } from './mariadb.js';
-import { ownPostgres } from './postgres.js';
+import { hasMariadb } from '../../support/server-engines.js';
+import { ownServer } from './own.js';
 import type { ChaosServer } from './server.js';
 import { sharedServer } from './shared.js';
 import { sqliteFile } from './sqlite.js';
@@ -9,15 +9,14 @@ export type ChaosDatabase = 'postgres' | 'mysql' | 'sqlite';
 export const chaosDatabases: readonly ChaosDatabase[] = ['sqlite', 'postgres', 'mysql'];
 
 /**
- * A database for one run: a server of our own where one can be had, else the one that POSTGRES_URL or MYSQL_URL names.
+ * A database for one run: a server of our own where one can be had, else the one that MYSQL_URL names.
  *
  * @throws Error where there is neither.
  */
 export async function openServer(database: ChaosDatabase, folder: string): Promise<ChaosServer> {
   if (database === 'sqlite') return sqliteFile(folder);
-  const own = database === 'postgres' ? await ownPostgres() : await ownMariadb(folder);
-  if (own !== undefined) return own;
-  const url = process.env[database === 'postgres' ? 'POSTGRES_URL' : 'MYSQL_URL'];
+  if (database === 'postgres' || hasMariadb()) return ownServer(database);
+  const url = process.env['MYSQL_URL'];
   if (url === undefined) throw new Error('no MariaDB is installed; install mariadb-server, or name one in MYSQL_URL');
-  return sharedServer(database, url);
+  return sharedServer(url);
 }

@@ -6,7 +6,6 @@ export interface AppOptions {
   /** By it steps can be meant for one app. */
   readonly name: string;
   readonly dataSource: DataSourceOptions;
-  readonly effects: DataSourceOptions;
   readonly jobs: JobsModuleOptions & { readonly persistent: PersistentQueueOptions };
   /** The job types that it can run. */
   readonly types: readonly string[];

@@ -16,7 +16,7 @@ for (const kind of ['unhandledRejection', 'uncaughtException', 'warning']) {
 }
 
 const options = JSON.parse(process.env['RIG'] ?? '') as AppOptions;
-const effects = await Effects.open(options.effects);
+const effects = await Effects.open(options.dataSource);
 
 @Injectable()
 class Hands {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EnqueueOptions, JobsModuleOptions, PersistentJobQueue, PersistentQueueOptions } from 'nestjs-jobs';
-import type { DataSource, DataSourceOptions } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { Child, killChildren, type Ending } from '../child.js';
 import type { TestDatabase } from '../databases.js';
 import { projectRoot } from '../markdown.js';
@@ -22,7 +22,6 @@ export interface StartOptions extends Omit<JobsModuleOptions, 'persistent'> {
   readonly name?: string;
   /** Default: `work`. */
   readonly types?: readonly string[];
-  readonly dataSource?: DataSourceOptions;
   /**
    * Apps of one machine can prove each other's death. `'own'` (default) lets each app believe it has a machine for itself, so that
    * leases decide; apps with the same other name share a machine.
@@ -104,11 +103,10 @@ export class Rig extends QueueRig {
   }
 
   /** Starts an app without waiting for it. */
-  launch({ name = '', types = ['work'], machine = 'own', under = [], dataSource, ...jobs }: StartOptions = {}): RigApp {
+  launch({ name = '', types = ['work'], machine = 'own', under = [], ...jobs }: StartOptions = {}): RigApp {
     const appOptions: AppOptions = {
       name,
-      dataSource: dataSource ?? this.database.options(),
-      effects: this.database.options(),
+      dataSource: this.database.options(),
       jobs: { ...jobs, persistent: { ...quickOptions, lease: 1_000, ...jobs.persistent } },
       types,
       gates: this.folder,

@@ -45,6 +45,9 @@ describe('queue options', () => {
     [{ tableName: 7 }, 'persistent.tableName'],
     [{ schema: 'yes' }, "persistent.schema must be 'auto' or 'check' or 'none', got 'yes'"],
     [{ notify: 'no' }, 'persistent.notify'],
+    [{ retention: { failed: '7d' } }, "persistent.retention.failed must be milliseconds or 'forever', got '7d'"],
+    [{ retention: { failed: -1 } }, 'persistent.retention.failed'],
+    [{ retention: { completed: 1 } }, "persistent.retention has no option 'completed'"],
     [{ unknownTypes: 'drop' }, 'persistent.unknownTypes'],
     [{ poolInterval: 500 }, "persistent has no option 'poolInterval'"],
   ])('refuse %j', (options, message) => {

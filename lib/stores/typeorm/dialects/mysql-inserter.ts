@@ -2,8 +2,16 @@ import type { QueryRunner } from 'typeorm';
 import { PayloadTooLargeError } from '../../../model/errors.js';
 import type { NewJob } from '../../../model/job.js';
 import { chunksOf } from '../chunks.js';
-import { isMysqlConnection, say, type MysqlConnection, type MysqlConnections } from './mysql-pool.js';
-import { insertStatement, run, type TextBinding } from './mysql-statements.js';
+import { answerMs } from '../own-data-source.js';
+import {
+  execute,
+  isMysqlConnection,
+  noTimeout,
+  say,
+  type MysqlConnection,
+  type MysqlConnections,
+} from './mysql-pool.js';
+import { insertStatement, type TextBinding } from './mysql-statements.js';
 
 /** Up to here each number of rows has its own text, which the server prepares once; above, the powers of two have. */
 const mostOwnTexts = 32;
@@ -45,14 +53,14 @@ export class MysqlInserter {
       throw new TypeError('the query runner of the manager has no connection of the mysql2 package');
     }
     if (batches.length === 1) return this.insertInto(connection, batches, 'bytes');
-    await say(connection, `SAVEPOINT ${savepoint}`);
+    await say(connection, `SAVEPOINT ${savepoint}`, noTimeout);
     try {
       await this.insertInto(connection, batches, 'bytes');
     } catch (error) {
       await undo(connection);
       throw error;
     }
-    await say(connection, `RELEASE SAVEPOINT ${savepoint}`);
+    await say(connection, `RELEASE SAVEPOINT ${savepoint}`, noTimeout);
   }
 
   private async insertInto(
@@ -60,7 +68,10 @@ export class MysqlInserter {
     batches: readonly (readonly NewJob[])[],
     binding: TextBinding,
   ): Promise<void> {
-    for (const batch of batches) await run(connection, insertStatement(this.table, batch, binding));
+    for (const batch of batches) {
+      const { text, values } = insertStatement(this.table, batch, binding);
+      await execute(connection, text, values, binding === 'bytes' ? noTimeout : answerMs);
+    }
   }
 
   private batchesOf(jobs: readonly NewJob[]): readonly (readonly NewJob[])[] {
@@ -96,7 +107,7 @@ function inPreparedSizes(jobs: readonly NewJob[]): readonly (readonly NewJob[])[
 /** Where the server has undone the whole transaction there is no savepoint left, and nothing to undo. */
 async function undo(connection: MysqlConnection): Promise<void> {
   try {
-    await say(connection, `ROLLBACK TO SAVEPOINT ${savepoint}`);
+    await say(connection, `ROLLBACK TO SAVEPOINT ${savepoint}`, noTimeout);
   } catch {
     // See above; the first error is the one to tell.
   }

@@ -17,6 +17,9 @@ export interface MysqlResult {
 /** Thrown inside a transaction to undo it. */
 export class UndoTransaction extends Error {}
 
+/** For statements on a connection of the app's, whose patience is its own. */
+export const noTimeout = 0;
+
 type Callback = (error: unknown, result: unknown) => void;
 
 interface Command {
@@ -169,9 +172,13 @@ async function isRolledBack(connection: MysqlConnection): Promise<boolean> {
   }
 }
 
+/** What a server says that was the master and is none any more: only a new connection can find the new one. */
+const readOnly = [1290, 1792, 1836];
+
 /** The server, or we, said no and the connection is as good as before; anything else leaves it in an unknown state. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof UndoTransaction) return true;
+  if (readOnly.includes(Number(errorField(error, 'errno')))) return false;
   return errorField(error, 'sqlState') !== undefined && Reflect.get(Object(error), 'fatal') !== true;
 }
 

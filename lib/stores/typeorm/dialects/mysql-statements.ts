@@ -9,7 +9,7 @@ export interface MysqlStatement {
   readonly values: readonly MysqlValue[];
 }
 
-const { Pending, Running } = JobState;
+const { Pending, Running, Failed } = JobState;
 
 /** How many rows a statement names at the most. */
 const mostNamed = 2_048;
@@ -133,6 +133,7 @@ export function settleStatement(table: string, rows: readonly SettledRow[]): Mys
         j.attempts = j.attempts + o.cost,
         j.next_run_at = COALESCE(${mysqlNowMs} + o.delay_ms, j.next_run_at),
         j.last_error = COALESCE(o.error, j.last_error),
+        j.finished_at = CASE WHEN o.status = '${Failed}' THEN ${mysqlNowMs} END,
         j.lease_until = CASE WHEN o.status = '${Running}' THEN j.lease_until END,
         j.claimed_by = NULL,
         j.claim_token = NULL`,

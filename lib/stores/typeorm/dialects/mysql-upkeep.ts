@@ -1,6 +1,6 @@
 import type { Lease } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
-import type { RecoverRequest } from '../../job-store.js';
+import type { PruneRequest, RecoverRequest } from '../../job-store.js';
 import { interruptionError } from '../job-row.js';
 import { inList, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
 
@@ -61,12 +61,22 @@ export function recoverStatement(table: string, ids: readonly string[], request:
           WHEN claimed_by IS NOT NULL AND interruptions > 0 THEN ${mysqlNowMs} + interruptions * ?
           ELSE LEAST(next_run_at, ${mysqlNowMs})
         END,
+        finished_at = CASE WHEN ${isFailed} THEN ${mysqlNowMs} END,
         interruptions = interruptions + CASE WHEN claimed_by IS NULL THEN 0 ELSE 1 END,
         claimed_by = NULL,
         claim_token = NULL,
         lease_until = NULL
       WHERE id IN (${list.marks})`,
-    values: [maxInterruptions, maxInterruptions, before, after, maxInterruptions, backoffMs, ...list.values],
+    values: [
+      maxInterruptions,
+      maxInterruptions,
+      before,
+      after,
+      maxInterruptions,
+      backoffMs,
+      maxInterruptions,
+      ...list.values,
+    ],
   };
 }
 
@@ -75,6 +85,26 @@ export function recoveredStatement(table: string, ids: readonly string[]): Mysql
   return {
     text: `SELECT id, job_type, interruptions, status FROM ${table} WHERE id IN (${list.marks})`,
     values: list.values,
+  };
+}
+
+/** By ids that were looked up without a lock: a locking search by time would lock what it passes. */
+export function prunableStatement(table: string, { failedForMs, limit }: PruneRequest): MysqlStatement {
+  const most = Math.max(1, Math.floor(limit));
+  return {
+    text: `SELECT id FROM ${table}
+      WHERE status = '${Failed}' AND finished_at <= ${mysqlNowMs} - ?
+      ORDER BY finished_at LIMIT ${most}`,
+    values: [failedForMs],
+  };
+}
+
+export function pruneStatement(table: string, ids: readonly string[], failedForMs: number): MysqlStatement {
+  const list = inList(ids);
+  return {
+    text: `DELETE FROM ${table}
+      WHERE id IN (${list.marks}) AND status = '${Failed}' AND finished_at <= ${mysqlNowMs} - ?`,
+    values: [...list.values, failedForMs],
   };
 }
 

@@ -1,10 +1,17 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Lease, NewJob } from '../../../model/job.js';
-import type { ExchangeRequest, ExchangeResult, ForeignClaims, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import type {
+  ExchangeRequest,
+  ExchangeResult,
+  ForeignClaims,
+  PruneRequest,
+  RecoveredJob,
+  RecoverRequest,
+} from '../../job-store.js';
 import { toForeignClaims, toRecoveredJob, toText } from '../job-row.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
-import { openOwnDataSource } from '../own-data-source.js';
+import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
@@ -16,6 +23,8 @@ import {
   disownStatement,
   expiredStatement,
   foreignClaimsStatement,
+  prunableStatement,
+  pruneStatement,
   lockExpiredStatement,
   recoveredStatement,
   recoverStatement,
@@ -109,6 +118,16 @@ export class MysqlDialect implements SqlDialect {
     return affected;
   }
 
+  async prune(request: PruneRequest): Promise<number> {
+    const { table } = this.names;
+    const { connections } = this.parts();
+    const { rows } = await connections.use((connection) => run(connection, prunableStatement(table, request)));
+    if (rows.length === 0) return 0;
+    const ids = rows.map((row) => toText(row['id']));
+    const statement = pruneStatement(table, ids, request.failedForMs);
+    return (await retryMysql(() => connections.use((connection) => run(connection, statement)))).affected;
+  }
+
   pendingTypes(): Promise<readonly string[]> {
     const { connections, claimer } = this.parts();
     return connections.use((connection) => claimer.pendingTypes(connection));
@@ -122,7 +141,7 @@ export class MysqlDialect implements SqlDialect {
   async close(): Promise<void> {
     const { opened } = this;
     this.opened = undefined;
-    if (opened !== undefined) await opened.own.destroy();
+    if (opened !== undefined) await closeOwnDataSource(opened.own);
   }
 
   private extendSlice(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {

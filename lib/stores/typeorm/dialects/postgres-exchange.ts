@@ -3,7 +3,7 @@ import type { ClaimRequest, ExchangeRequest } from '../../job-store.js';
 import { claimedColumns, toSettledRow, type SettledRow } from '../job-row.js';
 import { pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } from './postgres-values.js';
 
-const { Pending, Running } = JobState;
+const { Pending, Running, Failed } = JobState;
 
 /** How many more rows than needed are looked at beside the double, for those that others are just claiming. */
 const spare = 32;
@@ -63,6 +63,7 @@ function updateSettled(table: string, { ids, tokens }: BoundLeases, outcomes: st
       attempts = j.attempts + o.cost,
       next_run_at = COALESCE(${pgMoment} + o.delay_ms, j.next_run_at),
       last_error = COALESCE(o.error, j.last_error),
+      finished_at = CASE WHEN o.status = '${Failed}' THEN ${pgMoment} END,
       claim_token = NULL,
       claimed_by = NULL,
       lease_until = CASE WHEN o.status = '${Running}' THEN j.lease_until END

@@ -1,6 +1,6 @@
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
-import type { RecoverRequest } from '../../job-store.js';
+import type { PruneRequest, RecoverRequest } from '../../job-store.js';
 import { interruptionError, toNewRow } from '../job-row.js';
 import { pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
@@ -83,6 +83,7 @@ export function recoverStatement(table: string, request: RecoverRequest): PgStat
         WHEN e.is_failed THEN ${values.bind(before, 'text')} || e.interruptions || ${values.bind(after, 'text')}
         ELSE j.last_error
       END,
+      finished_at = CASE WHEN e.is_failed THEN ${pgMoment} END,
       claim_token = NULL,
       claimed_by = NULL,
       lease_until = NULL
@@ -99,6 +100,20 @@ export function foreignClaimsStatement(table: string, owner: string): PgStatemen
     WHERE status = '${Running}' AND claimed_by IS DISTINCT FROM $1::text
     GROUP BY claimed_by`;
   return { text, values: [owner] };
+}
+
+export function pruneStatement(table: string, { failedForMs, limit }: PruneRequest): PgStatement {
+  const values = new PgValues();
+  const text = `
+    DELETE FROM ${table}
+    WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM ${table}
+      WHERE status = '${Failed}' AND finished_at <= ${pgNowMs} - ${values.bind(failedForMs, 'bigint')}
+      ORDER BY finished_at
+      LIMIT ${values.bind(limit, 'integer')}
+      FOR UPDATE SKIP LOCKED
+    ))`;
+  return { text, values: values.list };
 }
 
 export function disownStatement(table: string, owner: string, held: readonly Lease[]): PgStatement {

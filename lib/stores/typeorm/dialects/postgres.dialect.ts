@@ -2,13 +2,20 @@ import { createHash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import type { Lease, NewJob } from '../../../model/job.js';
-import type { ExchangeRequest, ExchangeResult, ForeignClaims, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import type {
+  ExchangeRequest,
+  ExchangeResult,
+  ForeignClaims,
+  PruneRequest,
+  RecoveredJob,
+  RecoverRequest,
+} from '../../job-store.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
 import { toClaimedJob, toForeignClaims, toRecoveredJob, toText } from '../job-row.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
-import { openOwnDataSource } from '../own-data-source.js';
+import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
@@ -27,6 +34,7 @@ import {
   extendStatement,
   foreignClaimsStatement,
   insertStatement,
+  pruneStatement,
   recoverStatement,
 } from './postgres-statements.js';
 import type { PgStatement } from './postgres-values.js';
@@ -113,6 +121,11 @@ export class PostgresDialect implements SqlDialect {
     return rowCount ?? 0;
   }
 
+  async prune(request: PruneRequest): Promise<number> {
+    const { rowCount } = await this.run(pruneStatement(this.names.table, request));
+    return rowCount ?? 0;
+  }
+
   async pendingTypes(): Promise<readonly string[]> {
     const { rows } = await this.run(pendingTypesStatement(this.names.table));
     return rows.map((row) => toText(row['job_type']));
@@ -130,7 +143,7 @@ export class PostgresDialect implements SqlDialect {
     const { own } = this;
     this.own = undefined;
     this.pool = undefined;
-    if (own !== undefined) await own.destroy();
+    if (own !== undefined) await closeOwnDataSource(own);
   }
 
   private run(statement: PgStatement): Promise<PgResult> {

@@ -1,6 +1,13 @@
 import type { QueryRunner } from 'typeorm';
 import type { Lease, NewJob } from '../../../model/job.js';
-import type { ExchangeRequest, ExchangeResult, ForeignClaims, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import type {
+  ExchangeRequest,
+  ExchangeResult,
+  ForeignClaims,
+  PruneRequest,
+  RecoveredJob,
+  RecoverRequest,
+} from '../../job-store.js';
 
 /**
  * What each database does in its own way. The verbs are those of `JobStore`; their statements, how many of them a verb
@@ -20,6 +27,7 @@ export interface SqlDialect {
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
   disown(owner: string, held: readonly Lease[]): Promise<number>;
+  prune(request: PruneRequest): Promise<number>;
   pendingTypes(): Promise<readonly string[]>;
   /** Calls `wake` when another process may have stored jobs, as far as this database can tell. Never throws. */
   listen(wake: () => void): () => Promise<void>;

@@ -82,8 +82,14 @@ export class SqliteJobs {
     const state = isFailed ? JobState.Failed : JobState.Pending;
     const error = isFailed ? interruptionError(maxInterruptions).join(String(interruptions)) : null;
     const id = idOf(row);
-    this.statements.get('recover').run(state, interruptions, isFailed ? before : dueAt, error, id);
+    this.statements
+      .get('recover')
+      .run(state, interruptions, isFailed ? before : dueAt, error, isFailed ? now : null, id);
     return { id, type: toText(row['job_type']), interruptions, state };
+  }
+
+  prune(failedUntil: number, limit: number): number {
+    return this.statements.get('prune').run(failedUntil, limit).changes;
   }
 
   disown(owner: string, held: readonly Lease[]): number {
@@ -107,7 +113,9 @@ export class SqliteJobs {
       return this.statements.get('deleteCompleted').run(lease.id, lease.token).changes > 0;
     const { status, cost, delayMs, error } = toSettledRow({ ...lease, outcome });
     const dueAt = delayMs === null ? null : now + delayMs;
-    return this.statements.get('settle').run(status, cost, dueAt, error, status, lease.id, lease.token).changes > 0;
+    const finishedAt = status === JobState.Failed ? now : null;
+    const settle = this.statements.get('settle');
+    return settle.run(status, cost, dueAt, error, finishedAt, status, lease.id, lease.token).changes > 0;
   }
 
   /** Merges the cursors of all types, so that no more rows are read than are wanted, and one more of each type. */

@@ -2,7 +2,7 @@ import { JobState } from '../../../model/job-state.js';
 import { claimedColumns } from '../job-row.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
 
-const { Pending, Running } = JobState;
+const { Pending, Running, Failed } = JobState;
 
 /**
  * The statements of one connection, each prepared when it is first needed: once for every connection. Values are bound in the order of
@@ -40,13 +40,14 @@ function workingTexts(table: string) {
       VALUES (?, ?, ?, '${Pending}', ?, ?, ?)`,
     /** id, claim_token */
     deleteCompleted: `DELETE FROM ${table} WHERE id = ? AND claim_token = ?`,
-    /** status, added attempts, next_run_at or null, last_error or null, status again, id, claim_token */
+    /** status, added attempts, next_run_at or null, last_error or null, finished_at or null, status again, id, claim_token */
     settle: `
       UPDATE ${table}
       SET status = ?,
         attempts = attempts + ?,
         next_run_at = COALESCE(?, next_run_at),
         last_error = COALESCE(?, last_error),
+        finished_at = ?,
         claim_token = NULL,
         claimed_by = NULL,
         lease_until = CASE WHEN ? = '${Running}' THEN lease_until END
@@ -90,17 +91,24 @@ function upkeepTexts(table: string) {
         AND (lease_until IS NULL OR lease_until <= ? OR claimed_by IN (SELECT value FROM json_each(?)))
       ORDER BY lease_until, id
       LIMIT ?`,
-    /** status, interruptions, next_run_at, last_error or null, id */
+    /** status, interruptions, next_run_at, last_error or null, finished_at or null, id */
     recover: `
       UPDATE ${table}
       SET status = ?,
         interruptions = ?,
         next_run_at = ?,
         last_error = COALESCE(?, last_error),
+        finished_at = ?,
         claim_token = NULL,
         claimed_by = NULL,
         lease_until = NULL
       WHERE id = ?`,
+    /** finished_at, limit */
+    prune: `
+      DELETE FROM ${table}
+      WHERE rowid IN (
+        SELECT rowid FROM ${table} WHERE status = '${Failed}' AND finished_at <= ? ORDER BY finished_at LIMIT ?
+      )`,
     /** claimed_by */
     owned: `SELECT id, claim_token FROM ${table} WHERE status = '${Running}' AND claimed_by = ?`,
     /** id */

@@ -2,7 +2,14 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import { InvalidManagerError } from '../../../model/errors.js';
 import type { Lease, NewJob } from '../../../model/job.js';
-import type { ExchangeRequest, ExchangeResult, ForeignClaims, RecoveredJob, RecoverRequest } from '../../job-store.js';
+import type {
+  ExchangeRequest,
+  ExchangeResult,
+  ForeignClaims,
+  PruneRequest,
+  RecoveredJob,
+  RecoverRequest,
+} from '../../job-store.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
@@ -91,6 +98,10 @@ export class SqliteDialect implements SqlDialect {
       if (own.expired({ ...request, limit: 1 }, now).length === 0) return [];
       return inSqliteTransaction(handle, () => own.expired(request, now).map((row) => own.recover(row, request, now)));
     });
+  }
+
+  prune({ failedForMs, limit }: PruneRequest): Promise<number> {
+    return this.write((own) => own.prune(this.now() - failedForMs, limit));
   }
 
   disown(owner: string, held: readonly Lease[]): Promise<number> {

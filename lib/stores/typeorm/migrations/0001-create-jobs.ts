@@ -1,7 +1,7 @@
 import { JobState } from '../../../model/job-state.js';
 import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
 
-const { Pending, Running } = JobState;
+const { Pending, Running, Failed } = JobState;
 const ascii = 'CHARACTER SET ascii COLLATE ascii_bin';
 /** Names charset and collation itself: a server's default may be latin1, and may take `sync` and `Sync` for one type. */
 const utf8 = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
@@ -40,6 +40,7 @@ export const createJobs: Migration = {
       sqlite: 'INTEGER NOT NULL',
     }),
     addable('last_error', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('finished_at', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     addable('interruptions', count(0)),
     addable('claim_token', { postgres: 'uuid', mysql: `VARCHAR(80) ${ascii}`, sqlite: 'TEXT' }),
     addable('claimed_by', { postgres: 'text', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
@@ -59,6 +60,14 @@ export const createJobs: Migration = {
       definition: {
         postgres: `(lease_until) WHERE status = '${Running}'`,
         sqlite: `(lease_until) WHERE status = '${Running}'`,
+      },
+    },
+    {
+      suffix: 'failed',
+      definition: {
+        postgres: `(finished_at) WHERE status = '${Failed}'`,
+        mysql: '(finished_at)',
+        sqlite: `(finished_at) WHERE status = '${Failed}'`,
       },
     },
   ],

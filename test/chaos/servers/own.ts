@@ -1,0 +1,81 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { freePort } from '../../support/own-server.js';
+import { mariadbEngine, postgresEngine, type ServerEngine } from '../../support/server-engines.js';
+import { until } from '../../support/until.js';
+import type { ChaosServer, ServerPower } from './server.js';
+
+/** What makes a server of this kind end without tidying up, and the file with the number of its process. */
+const deaths = {
+  postgres: { signal: 'SIGQUIT', file: 'postmaster.pid' },
+  mysql: { signal: 'SIGKILL', file: 'pid' },
+} as const;
+
+/** A server of our own at default durability. */
+export async function ownServer(type: 'postgres' | 'mysql'): Promise<ChaosServer> {
+  // Not below a folder of ours: as root it runs as a user of its own, who has to reach it.
+  const folder = await mkdtemp(join(tmpdir(), `nestjs-jobs-chaos-${type}-`));
+  await chmod(folder, 0o755);
+  const place = { folder: join(folder, 'data'), port: await freePort() };
+  const engine = type === 'postgres' ? postgresEngine(place) : mariadbEngine(place);
+  await engine.initialise();
+  const power = powerOf(engine, () => crash(join(place.folder, deaths[type].file), deaths[type].signal));
+  await power.start();
+  return {
+    title: `${type} (a server of its own)`,
+    port: place.port,
+    power,
+    options: (proxyPort) => through(engine.options, proxyPort),
+    close: async () => {
+      await engine.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function powerOf(engine: ServerEngine, crashNow: () => Promise<void>): ServerPower {
+  return {
+    stop: () => engine.stop(),
+    crash: crashNow,
+    start: async () => {
+      await engine.start();
+      await until(() => answers(engine.options), { what: 'an answer of the server', within: 60_000 });
+    },
+  };
+}
+
+async function answers(options: DataSourceOptions): Promise<boolean> {
+  const dataSource = new DataSource(options);
+  try {
+    await dataSource.initialize();
+    await dataSource.destroy();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function through(options: DataSourceOptions, port: number | undefined): DataSourceOptions {
+  if (port === undefined || !('url' in options)) return options;
+  const url = new URL(String(options.url));
+  url.port = String(port);
+  return Object.assign({}, options, { url: url.href });
+}
+
+async function crash(pidFile: string, signal: NodeJS.Signals): Promise<void> {
+  const [line = ''] = (await readFile(pidFile, 'utf8')).split('\n');
+  const pid = Number(line);
+  process.kill(pid, signal);
+  await until(() => hasEnded(pid), { what: 'the end of the server' });
+}
+
+function hasEnded(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,63 @@
+import { isWanted } from '../support/databases.js';
+import { OwnServer } from '../support/own-server.js';
+import { Rig, type RigApp } from '../support/rig/rig.js';
+import { hasMariadb } from '../support/server-engines.js';
+import { until } from '../support/until.js';
+
+/** How often an app must at least knock at the port of a database that is down until it is started again. */
+const knocks = 12;
+
+const servers = [
+  { name: 'postgres', can: true },
+  { name: 'mysql', can: hasMariadb() },
+] as const;
+
+for (const { name, can } of servers.filter((server) => isWanted(server.name))) {
+  // Not every machine can run a server of its own; the report names what was left out.
+  (can ? describe : describe.skip)(`when ${name} is restarted`, () => {
+    let server: OwnServer;
+    let rig: Rig;
+    let app: RigApp;
+    let outageMs = 0;
+
+    beforeAll(async () => {
+      server = await OwnServer.create(name);
+      rig = await Rig.create(server);
+      app = await rig.start();
+      const id = await rig.enqueue([]);
+      await until(async () => (await rig.count('done', id)) === 1);
+      const since = performance.now();
+      await server.stop();
+      await until(() => server.knocks >= knocks, { within: 60_000 });
+      outageMs = performance.now() - since;
+      await server.start();
+    }, 180_000);
+
+    afterAll(async () => {
+      await rig.close();
+      await server.remove();
+    }, 60_000);
+
+    it('an app goes on by itself', async () => {
+      const id = await rig.enqueue([]);
+
+      await until(async () => (await rig.count('done', id)) === 1);
+    });
+
+    it('it reports the outage once, and its end', async () => {
+      await app.prints('the job store answers again');
+
+      expect(app.lines.filter((line) => line.includes('the job store does not answer'))).toHaveLength(1);
+      expect(app.lines.filter((line) => line.includes('the job store answers again'))).toHaveLength(1);
+    });
+
+    it('it neither crashes nor leaves an error unheard', () => {
+      expect(app.faults).toEqual([]);
+    });
+
+    it('it does not hammer at the door', () => {
+      // Four parts knock, each with pauses of its own; a tight loop knocks a thousand times a second.
+      expect(outageMs / server.knocks).toBeGreaterThan(20);
+    });
+  });
+}
