@@ -88,7 +88,7 @@ export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
   readonly prefetch: number;
   readonly unknownTypes: 'ignore' | 'fail';
   /** Milliseconds; `undefined` means for ever. */
-  readonly keepFailed: number | undefined;
+  readonly retention: { readonly failed: number | undefined };
   readonly maxPayloadSize: number;
   readonly transactionWait: number;
   readonly connections: number;
@@ -137,7 +137,7 @@ export function resolvePersistentOptions(options: unknown = {}, path = 'persiste
     interruptionBackoff: checkDuration(...at('interruptionBackoff'), 0, 86_400_000),
     prefetch: checkInteger(...at('prefetch'), 0, 10_000),
     unknownTypes: checkOneOf(...at('unknownTypes'), ['ignore', 'fail'] as const),
-    keepFailed: resolveRetention(`${path}.retention`, given['retention']),
+    retention: resolveRetention(`${path}.retention`, given['retention']),
     maxPayloadSize: checkInteger(...at('maxPayloadSize'), 1, 1_073_741_824),
     transactionWait: checkDuration(...at('transactionWait'), 0, 600_000),
     connections: checkInteger(...at('connections'), 1, 100),
@@ -160,13 +160,13 @@ export function checkWorkers(workers: unknown, name = 'workers'): number {
   return checkInteger(name, workers, 1, 10_000);
 }
 
-function resolveRetention(option: string, value: unknown): number | undefined {
+function resolveRetention(option: string, value: unknown): ResolvedPersistentOptions['retention'] {
   const { failed } = checkKnownKeys(option, value, ['failed']);
-  if (failed === undefined || failed === 'forever') return undefined;
+  if (failed === undefined || failed === 'forever') return { failed: undefined };
   if (typeof failed === 'string') {
     throw new InvalidOptionError(`${option}.failed must be milliseconds or 'forever', got ${show(failed)}`);
   }
-  return checkDuration(`${option}.failed`, failed);
+  return { failed: checkDuration(`${option}.failed`, failed) };
 }
 
 function complete(options: unknown, path: string, defaults: Record<string, unknown>): Record<string, unknown> {

@@ -268,7 +268,7 @@ export class PersistentJobQueue {
       leaseMs: options.lease,
       prefetch: options.prefetch,
       maxInterruptions: options.maxInterruptions,
-      keepFailedMs: options.keepFailed,
+      keepFailedMs: options.retention.failed,
       interruptionBackoffMs: options.interruptionBackoff,
       owner: identity.nameOf(++this.engines),
     });
