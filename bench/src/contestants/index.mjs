@@ -1,8 +1,8 @@
 const loadOurs = (server) => async (id) => (await import('./ours.mjs')).ours({ id, server });
 const loadGraphileWorker = async (id) => (await import('./graphile-worker.mjs')).graphileWorker(id);
-const loadRawPostgres = (batch) => async () => (await import('./raw-postgres.mjs')).rawPostgres({ batch });
-const loadRawMysql = (batch) => async () => (await import('./raw-mysql.mjs')).rawMysql({ batch });
-const loadRawSqlite = (batch) => async () => (await import('./raw-sqlite.mjs')).rawSqlite({ batch });
+const loadRawPostgres = (shape) => async (id) => (await import('./raw-postgres.mjs')).rawPostgres(id, shape);
+const loadRawMysql = (shape) => async (id) => (await import('./raw-mysql.mjs')).rawMysql(id, shape);
+const loadRawSqlite = (shape) => async (id) => (await import('./raw-sqlite.mjs')).rawSqlite(id, shape);
 
 /** Loaded only where they are needed: a child process should hold no other library than its own. */
 const entries = {
@@ -13,15 +13,19 @@ const entries = {
   'pg-boss': { server: 'postgres', load: async () => (await import('./pg-boss.mjs')).pgBoss },
   bullmq: { server: 'redis', load: async () => (await import('./bullmq.mjs')).bullmq },
   'bullmq-postgres': { server: 'postgres', load: async () => (await import('./bullmq.mjs')).bullmqPostgres },
-  'raw-postgres-500': { server: 'postgres', load: loadRawPostgres(500) },
-  'raw-postgres-1000': { server: 'postgres', load: loadRawPostgres(1_000) },
-  'raw-postgres-2000': { server: 'postgres', load: loadRawPostgres(2_000) },
+  'raw-postgres-500': { server: 'postgres', load: loadRawPostgres({ batch: 500 }) },
+  'raw-postgres-1000': { server: 'postgres', load: loadRawPostgres({ batch: 1_000 }) },
+  'raw-postgres-2000': { server: 'postgres', load: loadRawPostgres({ batch: 2_000 }) },
+  'raw-postgres-1000-twice': { server: 'postgres', load: loadRawPostgres({ batch: 1_000, lanes: 2 }) },
+  'narrow-postgres-1000': { server: 'postgres', load: loadRawPostgres({ batch: 1_000, isNarrow: true }) },
   'ours-mysql': { server: 'mysql', load: loadOurs('mysql') },
-  'raw-mysql-100': { server: 'mysql', load: loadRawMysql(100) },
-  'raw-mysql-1000': { server: 'mysql', load: loadRawMysql(1_000) },
+  'raw-mysql-100': { server: 'mysql', load: loadRawMysql({ batch: 100 }) },
+  'raw-mysql-1000': { server: 'mysql', load: loadRawMysql({ batch: 1_000 }) },
+  'narrow-mysql-1000': { server: 'mysql', load: loadRawMysql({ batch: 1_000, isNarrow: true }) },
   'ours-sqlite': { server: 'sqlite', load: loadOurs('sqlite') },
-  'raw-sqlite-100': { server: 'sqlite', load: loadRawSqlite(100) },
-  'raw-sqlite-1000': { server: 'sqlite', load: loadRawSqlite(1_000) },
+  'raw-sqlite-100': { server: 'sqlite', load: loadRawSqlite({ batch: 100 }) },
+  'raw-sqlite-1000': { server: 'sqlite', load: loadRawSqlite({ batch: 1_000 }) },
+  'narrow-sqlite-1000': { server: 'sqlite', load: loadRawSqlite({ batch: 1_000, isNarrow: true }) },
 };
 
 export const contestantIds = Object.keys(entries);

@@ -14,9 +14,11 @@ const ids = {
     'raw-postgres-500',
     'raw-postgres-1000',
     'raw-postgres-2000',
+    'raw-postgres-1000-twice',
+    'narrow-postgres-1000',
   ],
-  'MySQL or MariaDB': ['ours-mysql', 'raw-mysql-100', 'raw-mysql-1000'],
-  SQLite: ['ours-sqlite', 'raw-sqlite-100', 'raw-sqlite-1000'],
+  'MySQL or MariaDB': ['ours-mysql', 'raw-mysql-100', 'raw-mysql-1000', 'narrow-mysql-1000'],
+  SQLite: ['ours-sqlite', 'raw-sqlite-100', 'raw-sqlite-1000', 'narrow-sqlite-1000'],
 };
 
 /** @type {import('./index.mjs').Kind} */

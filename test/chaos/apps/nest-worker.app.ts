@@ -55,10 +55,10 @@ class Handlers implements OnModuleInit, BeforeApplicationShutdown {
 })
 class AppModule {}
 
-process.once('SIGTERM', () => ledger.write({ fact: 'stopping' }));
 await boot(ledger, async () => {
   const logger = ledgerSink(ledger);
   const app = await NestFactory.createApplicationContext(AppModule, { logger, abortOnError: false });
+  process.once('SIGTERM', () => ledger.write({ fact: 'stopping' }));
   app.enableShutdownHooks();
 });
 ledger.write({ fact: 'up' });

@@ -1,8 +1,11 @@
+import { startTimer } from '../../../lib/model/timer.js';
 import { Child } from '../../support/child.js';
 import type { Duty } from '../apps/duty.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Proxy } from '../proxy.js';
 import type { Random } from '../random.js';
+
+const longestDismissalMs = 60_000;
 
 export type Role = 'worker' | 'producer';
 
@@ -55,7 +58,10 @@ export class Member {
     this.isDismissed = true;
     this.parts.ledger.write({ fact: 'dismissed' }, { member: this.name, pid: this.pid ?? 0 });
     this.signal('SIGTERM');
+    // One that does not end is a problem, which its exit by this signal tells; it must not hold up the audit.
+    const stopTimer = startTimer(longestDismissalMs, () => this.signal('SIGKILL'));
     await this.life;
+    stopTimer();
   }
 
   private async live(): Promise<void> {

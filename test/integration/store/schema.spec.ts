@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { EntitySchema, type DataSource } from 'typeorm';
 import { InvalidOptionError, SchemaError, StoreError } from '../../../lib/model/errors.js';
 import { CreateJobs1764547200000, jobMigrations } from '../../../lib/stores/typeorm/index.js';
+import { createJobs } from '../../../lib/stores/typeorm/migrations/0001-create-jobs.js';
 import { aJob } from '../../support/a-job.js';
 import { Child, killChildren } from '../../support/child.js';
 import { forEachDatabase, type TestDatabase } from '../../support/databases.js';
@@ -30,8 +31,13 @@ async function indexesOf(dataSource: DataSource, table: string): Promise<readonl
     .toSorted();
 }
 
+/** Those that the table should have. */
 function indexNames(database: TestDatabase, table = 'rws_jobs'): readonly string[] {
-  return database.name === 'mysql' ? [`${table}_pending`] : [`${table}_pending`, `${table}_running`];
+  const family = database.isSqlite ? 'sqlite' : (database.name as 'postgres' | 'mysql');
+  return createJobs.indexes
+    .filter(({ definition }) => definition[family] !== undefined)
+    .map(({ suffix }) => `${table}_${suffix}`)
+    .toSorted();
 }
 
 async function dropIndex(dataSource: DataSource, index: string, table = 'rws_jobs'): Promise<void> {

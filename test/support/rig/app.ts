@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Injectable, Module, type LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JobHandler, JobsModule, PersistentJobQueue, type JobContext } from 'nestjs-jobs';
+import { JobAbortedError, JobHandler, JobsModule, PersistentJobQueue, type JobContext } from 'nestjs-jobs';
 import { faultMark, readyLine, stoppingLine, type AppOptions } from './app-options.js';
 import { Effects } from './effects.js';
 import { take, type Step } from './script.js';
@@ -24,7 +24,9 @@ class Hands {
 
   async work(steps: readonly Step[], { id, type, attempt, signal }: JobContext): Promise<void> {
     const note = (what: string): Promise<void> => effects.add({ jobId: id, jobType: type, run: attempt, what });
-    signal.addEventListener('abort', () => void note(`aborted: ${(signal.reason as { reason: string }).reason}`));
+    // Told to stop because the database is gone, it has nowhere to write that down.
+    const noteAbort = (): Promise<void> => note(`aborted: ${reasonOf(signal)}`).catch(() => undefined);
+    signal.addEventListener('abort', () => void noteAbort());
     // Before anything else has had its turn.
     if (steps[0]?.do === 'kill') process.kill(process.pid, steps[0].signal);
     await note('start');
@@ -41,6 +43,10 @@ class Hands {
 
 for (const type of options.types) {
   JobHandler(type)(Hands.prototype, 'work', { value: Hands.prototype.work });
+}
+
+function reasonOf({ reason }: AbortSignal): string {
+  return reason instanceof JobAbortedError ? reason.reason : String(reason);
 }
 
 /** One line on standard output for each line of the log. */

@@ -6,8 +6,11 @@ import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
 import { candidatesStatement, claimStatement, lockPendingStatement, run } from './mysql-statements.js';
 import { pendingTypesStatement } from './mysql-upkeep.js';
 
-/** How many times the wanted number of jobs a crowded claimer looks at; with so many at it, somebody else gets them. */
-const widestLook = 16;
+/**
+ * The most jobs that a crowded claimer looks at. A claim whose process stands still holds what it has locked until its connection
+ * ends: the others must see past several of those.
+ */
+const mostSeen = 16_384;
 /** Bounds the lists in a statement. A worker that wants more asks again. */
 const mostClaimed = 2_048;
 
@@ -32,7 +35,7 @@ export class MysqlClaimer {
   ) {}
 
   async candidates({ types, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {
-    const most = Math.min(limit, mostClaimed) * this.look;
+    const most = this.reach(limit);
     const rows = await this.connections.use(async (connection) => {
       const wanted = types ?? (await this.pendingTypes(connection));
       if (wanted.length === 0) return [];
@@ -55,9 +58,11 @@ export class MysqlClaimer {
   ): Promise<readonly ClaimedJob[]> {
     const wanted = Math.min(limit, mostClaimed);
     const locked: Row[] = [];
-    for (let tried = 0; tried < ids.length && locked.length < wanted;) {
-      const next = ids.slice(tried, tried + wanted - locked.length);
-      locked.push(...(await run(connection, lockPendingStatement(this.table, next))).rows);
+    let size = wanted;
+    for (let tried = 0; tried < ids.length && locked.length < wanted; size = Math.min(size * 2, mostClaimed)) {
+      const next = ids.slice(tried, tried + size);
+      const statement = lockPendingStatement(this.table, next, wanted - locked.length);
+      locked.push(...(await run(connection, statement)).rows);
       tried += next.length;
     }
     if (locked.length === 0) return [];
@@ -75,9 +80,13 @@ export class MysqlClaimer {
       if (!isShort) this.look = Math.max(1, this.look / 2);
       return false;
     }
-    if (this.look >= widestLook) return false;
+    if (this.reach(limit) >= mostSeen) return false;
     this.look *= 2;
     return true;
+  }
+
+  private reach(limit: number): number {
+    return Math.min(Math.min(limit, mostClaimed) * this.look, mostSeen);
   }
 }
 

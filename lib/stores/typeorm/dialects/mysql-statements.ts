@@ -68,15 +68,17 @@ export function candidatesStatement(table: string, { types, limit, mostInterrupt
   };
 }
 
-/** Reads what is still pending and nobody's of these ids, and keeps others away from it until the transaction ends. */
-export function lockPendingStatement(table: string, ids: readonly string[]): MysqlStatement {
+/** Reads up to `limit` of these ids that are still pending and nobody's, and keeps others away from them until the transaction ends. */
+export function lockPendingStatement(table: string, ids: readonly string[], limit: number): MysqlStatement {
   const list = inList(ids);
   return {
     text: `SELECT ${claimedColumns.join(', ')}, next_run_at FROM ${table}
       WHERE id IN (${list.marks}) AND status = '${Pending}'
       ORDER BY id
+      LIMIT ?
       FOR UPDATE SKIP LOCKED`,
-    values: list.values,
+    // As text: MySQL refuses a number here, which the driver sends as a fraction.
+    values: [...list.values, String(limit)],
   };
 }
 

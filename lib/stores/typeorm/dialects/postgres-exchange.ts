@@ -129,7 +129,7 @@ function dueParts(
     ORDER BY d.next_run_at, d.id
     LIMIT ${look}
   )`;
-  const due = `due AS (
+  const free = `free AS MATERIALIZED (
     SELECT j.ctid
     FROM ${table} AS j
     WHERE j.ctid = ANY(ARRAY(SELECT c.ctid FROM candidates AS c)) AND j.status = '${Pending}'
@@ -137,7 +137,36 @@ function dueParts(
     LIMIT ${most}
     FOR UPDATE SKIP LOCKED
   )`;
-  return types === undefined ? [pendingTypesPart(table), candidates, due] : [candidates, due];
+  const crowd = crowdParts(`${wanted} CROSS JOIN LATERAL (${dueOf('wanted.job_type', '(SELECT n FROM missing)')}`, {
+    look,
+    most,
+  });
+  return [...(types === undefined ? [pendingTypesPart(table)] : []), candidates, free, ...crowd];
+}
+
+/**
+ * Where others hold so many of the first rows that too few are free, although there are more, each type is walked through and
+ * locked until there are enough: those who hold them must not hide what lies behind. Otherwise this costs nothing.
+ */
+function crowdParts(walk: string, { look, most }: { readonly look: string; readonly most: string }): readonly string[] {
+  const missing = `missing AS MATERIALIZED (
+    SELECT CASE
+        WHEN (SELECT count(*) FROM free) < ${most} AND (SELECT count(*) FROM candidates) = ${look} THEN ${most}
+        ELSE 0
+      END AS n
+  )`;
+  const behind = `behind AS MATERIALIZED (
+    SELECT d.ctid FROM ${walk} FOR UPDATE SKIP LOCKED) AS d
+    ORDER BY d.next_run_at, d.id
+    LIMIT (SELECT n FROM missing)
+  )`;
+  // What is free comes again from the walk.
+  const due = `due AS (
+    SELECT ctid FROM behind
+    UNION ALL
+    SELECT ctid FROM free WHERE (SELECT n FROM missing) = 0
+  )`;
+  return [missing, behind, due];
 }
 
 /** Answers with each type that has pending jobs: one step in the index for each, instead of one for each job. */

@@ -1,4 +1,5 @@
 import { SchemaError } from '../../../../../lib/model/errors.js';
+import { createJobs } from '../../../../../lib/stores/typeorm/migrations/0001-create-jobs.js';
 import {
   describeGaps,
   isUsable,
@@ -9,27 +10,14 @@ import { sqlNames } from '../../../../../lib/stores/typeorm/table-name.js';
 
 const names = sqlNames({ schema: undefined, table: 'jobs' }, '"');
 const sql = { family: 'postgres', tableOptions: '', bigint: 'bigint', nowMs: '0' } as const;
-const columns = [
-  'id',
-  'job_type',
-  'payload',
-  'status',
-  'attempts',
-  'max_retries',
-  'next_run_at',
-  'created_at',
-  'last_error',
-  'interruptions',
-  'claim_token',
-  'claimed_by',
-  'lease_until',
-];
+const columns = createJobs.columns.map(({ name }) => name);
+const indexes = createJobs.indexes.map(({ suffix }) => `jobs_${suffix}`);
 
 /** A table as it should be; say only what is different. */
 function found(given: Partial<FoundSchema> = {}): FoundSchema {
   return {
     columns: new Set(columns),
-    indexes: new Set(['jobs_pending', 'jobs_running', 'jobs_pkey']),
+    indexes: new Set([...indexes, 'jobs_pkey']),
     hasVersionTable: true,
     version: 1,
     compatibleWith: 1,
@@ -49,6 +37,10 @@ function without(...missing: readonly string[]): ReadonlySet<string> {
   return new Set(columns.filter((column) => !missing.includes(column)));
 }
 
+function withoutIndex(missing: string): ReadonlySet<string> {
+  return new Set(indexes.filter((index) => index !== missing));
+}
+
 describe('planSchema', () => {
   it('has nothing to do for a table that is right', () => {
     expect(planSchema(found(), names, sql)).toEqual([]);
@@ -59,15 +51,14 @@ describe('planSchema', () => {
 
     expect(plan.map((statement) => statement.split(/\s+\(/)[0])).toEqual([
       'CREATE TABLE IF NOT EXISTS "jobs"',
-      'CREATE INDEX "jobs_pending" ON "jobs"',
-      'CREATE INDEX "jobs_running" ON "jobs"',
+      ...indexes.map((index) => `CREATE INDEX "${index}" ON "jobs"`),
       'CREATE TABLE IF NOT EXISTS "jobs_schema"',
       'INSERT INTO "jobs_schema"',
     ]);
   });
 
   it('adds just what is missing', () => {
-    const damaged = found({ columns: without('claimed_by'), indexes: new Set(['jobs_pending']) });
+    const damaged = found({ columns: without('claimed_by'), indexes: withoutIndex('jobs_running') });
 
     expect(planSchema(damaged, names, sql)).toEqual([
       'ALTER TABLE "jobs" ADD COLUMN claimed_by text',
@@ -78,7 +69,7 @@ describe('planSchema', () => {
   it('needs fewer indexes where there are no partial ones', () => {
     const mysql = { ...sql, family: 'mysql' } as const;
 
-    expect(planSchema(found({ indexes: new Set(['jobs_pending']) }), names, mysql)).toEqual([]);
+    expect(planSchema(found({ indexes: withoutIndex('jobs_running') }), names, mysql)).toEqual([]);
   });
 
   it('writes down a version that is missing', () => {
@@ -102,7 +93,7 @@ describe('isUsable', () => {
   it.each([
     ['as it should be', found(), true],
     ['with more columns than known', found({ columns: new Set([...columns, 'extra']) }), true],
-    ['without an index', found({ indexes: new Set(['jobs_pending']) }), false],
+    ['without an index', found({ indexes: withoutIndex('jobs_running') }), false],
     ['without a column', found({ columns: without('lease_until') }), false],
     ['without a version', found({ version: undefined }), false],
     ['of a later, compatible version', found({ version: 9, compatibleWith: 1, indexes: new Set() }), true],
@@ -118,7 +109,7 @@ describe('describeGaps', () => {
     [nothing, 'the table does not exist'],
     [found({ version: undefined }), 'found no version, expected version 1'],
     [
-      found({ columns: without('status'), indexes: new Set(['jobs_running']) }),
+      found({ columns: without('status'), indexes: withoutIndex('jobs_pending') }),
       'found version 1, expected version 1; missing: column status, index jobs_pending',
     ],
   ])('says what is missing', (schema, expected) => {
