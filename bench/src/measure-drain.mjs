@@ -17,7 +17,10 @@ export async function measureDrain(id, { jobs, processes }) {
   await subject.setUp();
   try {
     await subject.seed(jobs);
-    const children = Array.from({ length: processes }, () => new ChildProcess('drain', id, { jobs }));
+    const children = Array.from(
+      { length: processes },
+      () => new ChildProcess('drain', id, { jobs, isAlone: processes === 1 }),
+    );
     try {
       await Promise.all(children.map((child) => child.hear('ready')));
       const ms = await timeDrain(subject, children, jobs);

@@ -1,7 +1,14 @@
-import { pathToFileURL } from 'node:url';
-import { libraryCopy } from './library-copy.mjs';
+import { randomUUID } from 'node:crypto';
 
-const { v7 } = await import(pathToFileURL(libraryCopy.resolve('uuid')).href);
+const mostInMs = 4_096;
+let ms = 0;
+let count = 0;
 
-/** Time-ordered keys, made as the library makes them. */
-export const uuidv7 = v7;
+/** A time-ordered key (UUID v7): milliseconds, a counter within them, and the random end of a UUID that Node makes from its pool. */
+export function uuidv7() {
+  const now = Date.now();
+  if (now > ms) [ms, count] = [now, 0];
+  else if (++count === mostInMs) [ms, count] = [ms + 1, 0];
+  const time = ms.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, '0')}${randomUUID().slice(18)}`;
+}

@@ -1,6 +1,5 @@
 import { types } from 'node:util';
 import type { Handler, HandlerRegistry } from '../handlers/handler-registry.js';
-import { InvalidPayloadError } from '../model/errors.js';
 import { decideFailure, describeError } from '../model/failure.js';
 import type { Outcome } from '../model/outcome.js';
 import { decodePayload } from '../model/payload.js';
@@ -38,10 +37,15 @@ export class Executor {
   ) {}
 
   async execute(attempt: Attempt): Promise<Execution> {
-    const { job } = attempt;
-    const handler = this.registry.get(job.type);
+    const handler = this.registry.get(attempt.job.type);
+    let work: () => unknown;
     try {
-      const running = runClean(() => this.begin(attempt, handler));
+      work = workOf(attempt, handler);
+    } catch (error) {
+      return { outcome: { kind: 'failed', error: describeError(error) }, stack: stackOf(error) };
+    }
+    try {
+      const running = runClean(work);
       const timeout = handler?.policy.timeout ?? this.policy.timeout;
       await (timeout === 0 ? running : withTimeout(running, attempt, timeout));
       return completed;
@@ -50,27 +54,41 @@ export class Executor {
     }
   }
 
-  private begin(attempt: Attempt, handler: Handler | undefined): unknown {
-    const { job } = attempt;
-    if (job.run !== undefined) return job.run(attempt);
-    if (handler === undefined) throw new Error(`no handler registered for job type '${job.type}'`);
-    return handler.run(decodePayload(job.payload), attempt);
-  }
-
   private judge(attempt: Attempt, handler: Handler | undefined, error: unknown): Execution {
     const stopped = attempt.aborted === 'shutdown' || attempt.aborted === 'lease lost';
     if (stopped) return released;
-    const text = describeError(error);
-    const stack = stackOf(error);
-    if (error instanceof InvalidPayloadError) return { outcome: { kind: 'failed', error: text }, stack };
     const { maxRetries } = attempt.job;
     const backoff = handler?.policy.backoff ?? this.policy.backoff;
-    return { outcome: decideFailure(attempt.job, text, { maxRetries, backoff }), stack };
+    const outcome = decideFailure(attempt.job, describeError(error), { maxRetries, backoff });
+    return { outcome, stack: stackOf(error) };
   }
 }
 
+/**
+ * What the attempt calls. The payload is read ahead of it, so that what a handler throws is never taken for an unreadable payload.
+ *
+ * @throws InvalidPayloadError when the payload cannot be read: no retry could change that.
+ */
+function workOf(attempt: Attempt, handler: Handler | undefined): () => unknown {
+  const { run, type, payload: text } = attempt.job;
+  if (run !== undefined) return () => run(attempt);
+  if (handler === undefined) {
+    return () => {
+      throw new Error(`no handler registered for job type '${type}'`);
+    };
+  }
+  const payload = decodePayload(text);
+  return () => handler.run(payload, attempt);
+}
+
+/** Whoever throws an error may have put anything where its stack belongs, or something that throws when it is read. */
 function stackOf(error: unknown): string | undefined {
-  return error instanceof Error || types.isNativeError(error) ? error.stack : undefined;
+  try {
+    const stack: unknown = error instanceof Error || types.isNativeError(error) ? error.stack : undefined;
+    return typeof stack === 'string' ? stack : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Ends the wait, not the handler: JavaScript cannot stop a function that goes on by itself. */

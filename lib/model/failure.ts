@@ -5,6 +5,7 @@ import { backoffDelay, type Backoff } from './retry-policy.js';
 
 /** Longest error text that is kept, in characters. */
 const longestError = 4_000;
+const untold = 'an error that has no text';
 
 /** What a failed attempt is judged by. */
 export interface FailurePolicy {
@@ -23,16 +24,26 @@ export function decideFailure(
   return { kind: 'retried', error, delayMs: backoffDelay(policy.backoff, job.attempts, random) };
 }
 
-/** The text of whatever a handler threw: bounded, and free of what some database refuses in text. */
+/** The text of whatever a handler threw: bounded, and free of what some database refuses in text. Never throws. */
 export function describeError(error: unknown): string {
   return textOf(error).replaceAll('\0', '').slice(0, longestError).toWellFormed();
 }
 
 function textOf(error: unknown): string {
   try {
-    if (types.isNativeError(error) || error instanceof Error) return error.message === '' ? error.name : error.message;
-    return typeof error === 'object' && error !== null ? JSON.stringify(error) : String(error);
+    const text = types.isNativeError(error) || error instanceof Error ? messageOf(error) : plainTextOf(error);
+    // Whoever throws an error may have put anything where its text belongs.
+    return typeof text === 'string' ? text : untold;
   } catch {
-    return 'an error that has no text';
+    return untold;
   }
+}
+
+function messageOf({ message, name }: Error): unknown {
+  if (typeof message === 'object' && message !== null) return JSON.stringify(message);
+  return message === '' || message === undefined ? name : String(message);
+}
+
+function plainTextOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null ? JSON.stringify(error) : String(error);
 }

@@ -196,6 +196,7 @@ export class Worker {
   }
 
   private admit(claimed: readonly ClaimedJob[], sentAt: number): void {
+    this.lookAhead.weigh(claimed);
     for (const job of claimed) {
       this.crew.admit(this.hold(job, sentAt), job.interruptions > this.mostInnocent);
     }

@@ -358,6 +358,19 @@ function describeShared(fixture: JobStoreFixture, theStore: () => JobStore): voi
       expect(await other.recover(request)).toEqual([]);
     });
 
+    it.each([[['work']], [['work', 'other']], [undefined]])(
+      'ended too often, the job is passed over by a claim that asks so: %j',
+      async (types) => {
+        const job = await claimed(store, aJob(), { leaseMs: 1 });
+        await interrupted(job);
+        const fresh = aJob();
+        await store.insert([fresh]);
+
+        expect((await claim(store, { types, mostInterruptions: 0 })).map(({ id }) => id)).toEqual([fresh.id]);
+        expect((await claim(store, { types, mostInterruptions: 1 })).map(({ id }) => id)).toEqual([job.id]);
+      },
+    );
+
     it('can not be had back by a late heartbeat', async () => {
       const job = await claimed(store, aJob(), { leaseMs: 1 });
       const held = await claimed(store, aJob());

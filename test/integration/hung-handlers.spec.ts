@@ -44,7 +44,10 @@ forEachDatabase(
 
       const rig = new QueueRig(dataSource);
       await until(async () => (await rig.rows("status = 'failed'")).length === 2);
-      expect((await rig.rows()).map((row) => row.last_error)).toEqual(['timed out after 200 ms', 'timed out after 200 ms']);
+      expect((await rig.rows()).map((row) => row.last_error)).toEqual([
+        'timed out after 200 ms',
+        'timed out after 200 ms',
+      ]);
       expect(logger.ofJobs().filter((line) => line.startsWith('error'))).toEqual(
         expect.arrayContaining([
           `error: persistent job 'hung' (${ids[0]}) failed permanently after 1 attempt(s): timed out after 200 ms`,

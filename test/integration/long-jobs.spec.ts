@@ -86,7 +86,10 @@ forEachDatabase(
         { do: 'block', gate: 'a', by: 'A' },
         { do: 'wait', gate: 'b', by: 'B' },
       ]);
-      const beside = await rig.enqueue([{ do: 'wait', gate: 'a', by: 'A' }, { do: 'wait', gate: 'b', by: 'B' }]);
+      const beside = await rig.enqueue([
+        { do: 'wait', gate: 'a', by: 'A' },
+        { do: 'wait', gate: 'b', by: 'B' },
+      ]);
       const a = await rig.start({ name: 'A' });
       await until(async () => (await rig.count('start')) === 2);
       await rig.open('all have started');
@@ -124,4 +127,3 @@ forEachDatabase(
   },
   ['postgres', 'mysql'],
 );
-

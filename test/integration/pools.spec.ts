@@ -9,7 +9,8 @@ const mostOwn = 3 + 1;
 
 /** Connections to this database that are in a transaction and do nothing. */
 const idleTransactions = {
-  postgres: "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
+  postgres:
+    "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
   mysql: `SELECT count(*) AS n FROM information_schema.innodb_trx AS t
     JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE()`,
 };

@@ -18,7 +18,8 @@ forEachDatabase(
 
     beforeAll(async () => {
       rig = await Rig.create(database);
-      const containers = inContainer === it ? [holder('contained', ownSpace), holder('contained and dead', ownSpace)] : [];
+      const containers =
+        inContainer === it ? [holder('contained', ownSpace), holder('contained and dead', ownSpace)] : [];
       const [dead, frozen, , , deadInContainer] = await Promise.all([
         holder('dead'),
         holder('frozen'),
@@ -57,7 +58,8 @@ forEachDatabase(
     inContainer('a live process of another process space is not judged', () => expectUntouched('contained'));
 
     inContainer('a dead process of another process space is left to its lease', () =>
-      expectUntouched('contained and dead'));
+      expectUntouched('contained and dead'),
+    );
 
     inContainer('a process that sees the numbers of another space gives itself no name to be judged by', async () => {
       await holder('confused', foreignProc);

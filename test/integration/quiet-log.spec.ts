@@ -91,7 +91,7 @@ forEachDatabase((database) => {
 
   it('no error of enqueue holds the payload, though that of the driver does', async () => {
     const queue = await start();
-    await refuseSecrets();
+    await refuseJobs();
 
     const error = await queue.enqueue('a', { secret }).catch((reason: unknown) => reason);
 
@@ -100,13 +100,22 @@ forEachDatabase((database) => {
     expect([...nest.lines, ...typeOrm.lines].filter((line) => line.includes(secret))).toEqual([]);
   });
 
-  /** A rule of the table that the payload breaks, so that the database has reason to quote it. */
-  async function refuseSecrets(): Promise<void> {
-    if (database.isSqlite) {
-      await dataSource.query(`CREATE TRIGGER no_secrets BEFORE INSERT ON rws_jobs
-        BEGIN SELECT RAISE(ABORT, 'refused') WHERE NEW.payload LIKE '%hunter2%'; END`);
-    } else {
-      await dataSource.query("ALTER TABLE rws_jobs ADD CONSTRAINT no_secrets CHECK (payload NOT LIKE '%hunter2%')");
-    }
+  /** Lets the database refuse every job with an error that quotes its payload, where it can do that. */
+  async function refuseJobs(): Promise<void> {
+    const statements = {
+      'sqlite-file': ["CREATE TRIGGER refuse BEFORE INSERT ON rws_jobs BEGIN SELECT RAISE(ABORT, 'refused'); END"],
+      'sqlite-memory': ["CREATE TRIGGER refuse BEFORE INSERT ON rws_jobs BEGIN SELECT RAISE(ABORT, 'refused'); END"],
+      postgres: [
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''%'', NEW.payload; END'",
+        'CREATE TRIGGER refuse BEFORE INSERT ON rws_jobs FOR EACH ROW EXECUTE FUNCTION refuse()',
+      ],
+      mysql: [
+        `CREATE TRIGGER refuse BEFORE INSERT ON rws_jobs FOR EACH ROW BEGIN
+          DECLARE quoted VARCHAR(128) DEFAULT LEFT(NEW.payload, 128);
+          SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = quoted;
+        END`,
+      ],
+    };
+    for (const statement of statements[database.name]) await dataSource.query(statement);
   }
 });

@@ -63,22 +63,25 @@ forEachDatabase((database) => {
     await database.clear();
   });
 
-  it.each(Object.entries(graphs))('a job ends before the service that it needs is closed: %s', async (_where, graph) => {
-    const logger = new RecordingLogger();
-    const jobs = quickJobs();
-    const { imports = [], ...rest } = graph(jobs);
-    const app = await startApp({ imports: [typeOrm(await database.connect()), jobs, ...imports], ...rest }, logger);
-    const mail = app.get(MailService, { strict: false });
-    await app.get(PersistentJobQueue).enqueue('mail');
-    await until(() => Mailer.isRunning);
+  it.each(Object.entries(graphs))(
+    'a job ends before the service that it needs is closed: %s',
+    async (_where, graph) => {
+      const logger = new RecordingLogger();
+      const jobs = quickJobs();
+      const { imports = [], ...rest } = graph(jobs);
+      const app = await startApp({ imports: [typeOrm(await database.connect()), jobs, ...imports], ...rest }, logger);
+      const mail = app.get(MailService, { strict: false });
+      await app.get(PersistentJobQueue).enqueue('mail');
+      await until(() => Mailer.isRunning);
 
-    const closing = app.close();
-    Mailer.finish();
-    await closing;
+      const closing = app.close();
+      Mailer.finish();
+      await closing;
 
-    expect(mail.sent).toBe(1);
-    expect(logger.lines.filter((line) => /\] (error|warn)/.test(line))).toEqual([]);
-    // What was in memory went with the app.
-    if (database.name !== 'sqlite-memory') expect(await new QueueRig(await database.connect()).rows()).toEqual([]);
-  });
+      expect(mail.sent).toBe(1);
+      expect(logger.lines.filter((line) => /\] (error|warn)/.test(line))).toEqual([]);
+      // What was in memory went with the app.
+      if (database.name !== 'sqlite-memory') expect(await new QueueRig(await database.connect()).rows()).toEqual([]);
+    },
+  );
 });

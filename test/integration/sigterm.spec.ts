@@ -16,10 +16,16 @@ forEachDatabase(
     beforeAll(async () => {
       rig = await Rig.create(database);
       ids = {
-        finishes: await rig.enqueue([{ do: 'wait', gate: 'end' }, { do: 'enqueue', type: 'next' }]),
+        finishes: await rig.enqueue([
+          { do: 'wait', gate: 'end' },
+          { do: 'enqueue', type: 'next' },
+        ]),
         listens: await rig.enqueue([{ do: 'await abort', by: 'first' }]),
         ignores: await rig.enqueue([{ do: 'hang', by: 'first' }]),
-        fails: await rig.enqueue([{ do: 'wait', gate: 'end' }, { do: 'throw', message: 'during the drain' }]),
+        fails: await rig.enqueue([
+          { do: 'wait', gate: 'end' },
+          { do: 'throw', message: 'during the drain' },
+        ]),
       };
       const queue = await rig.queue();
       await queue.enqueueMany(Array.from({ length: manyShortJobs }, () => ({ type: 'short', payload: [] })));
@@ -28,7 +34,9 @@ forEachDatabase(
         types: ['work', 'short'],
         persistent: { workers: 8, shutdownTimeout: 1_500, backoff: { initial: 60_000 } },
       });
-      await until(async () => (await rig.effects()).some(({ jobType, what }) => jobType === 'short' && what === 'done'));
+      await until(async () =>
+        (await rig.effects()).some(({ jobType, what }) => jobType === 'short' && what === 'done'),
+      );
       app.signal('SIGTERM');
       await app.prints(stoppingLine);
       await rig.open('end');

@@ -17,7 +17,9 @@ forEachDatabase(
     });
 
     /** `A` stands still past the lease of its job; `B` has it and is half-way when `A` wakes up and its handler ends like this. */
-    async function wakesTooLate(end: readonly Step[]): Promise<{ a: RigApp; b: RigApp; id: string; token: string | null }> {
+    async function wakesTooLate(
+      end: readonly Step[],
+    ): Promise<{ a: RigApp; b: RigApp; id: string; token: string | null }> {
       const id = await rig.enqueue([{ do: 'wait', gate: 'a', by: 'A' }, ...end, { do: 'wait', gate: 'b', by: 'B' }]);
       const a = await rig.start({ name: 'A' });
       await until(async () => (await rig.count('start')) === 1);
@@ -36,17 +38,20 @@ forEachDatabase(
     it.each<[string, readonly Step[]]>([
       ['is done', []],
       ['fails', [{ do: 'throw', message: 'too late', by: 'A' }]],
-    ])('a worker that wakes up when its job is taken, and whose handler then %s, changes nothing', async (_how, end) => {
-      const { a, b, id, token } = await wakesTooLate(end);
+    ])(
+      'a worker that wakes up when its job is taken, and whose handler then %s, changes nothing',
+      async (_how, end) => {
+        const { a, b, id, token } = await wakesTooLate(end);
 
-      expect(await rig.row()).toMatchObject({ status: 'running', claim_token: token, attempts: 0, last_error: null });
-      await rig.open('b');
-      await until(async () => (await rig.rows()).length === 0);
-      const done = (await rig.effects(id)).filter(({ what, pid }) => what === 'done' && pid === b.pid);
-      expect(done).toHaveLength(1);
-      expect(a.lines.filter((line) => line.includes('lost its claim'))).toHaveLength(1);
-      expect(rig.faults()).toEqual([]);
-    });
+        expect(await rig.row()).toMatchObject({ status: 'running', claim_token: token, attempts: 0, last_error: null });
+        await rig.open('b');
+        await until(async () => (await rig.rows()).length === 0);
+        const done = (await rig.effects(id)).filter(({ what, pid }) => what === 'done' && pid === b.pid);
+        expect(done).toHaveLength(1);
+        expect(a.lines.filter((line) => line.includes('lost its claim'))).toHaveLength(1);
+        expect(rig.faults()).toEqual([]);
+      },
+    );
   },
   ['sqlite-file', 'postgres', 'mysql'],
 );

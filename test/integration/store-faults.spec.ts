@@ -71,17 +71,20 @@ forEachDatabase((database) => {
     expect([...runs.values()]).toEqual([1, 1, 1, 1]);
   });
 
-  it.each(['connection', 'passing'] as const)('an attempt whose retry cannot be stored is counted once: %s', async (error) => {
-    const queue = await queueOf();
-    await queue.enqueue('flaky');
-    faults.fail({ statement: otherOutcome, times: 3, error });
+  it.each(['connection', 'passing'] as const)(
+    'an attempt whose retry cannot be stored is counted once: %s',
+    async (error) => {
+      const queue = await queueOf();
+      await queue.enqueue('flaky');
+      faults.fail({ statement: otherOutcome, times: 3, error });
 
-    await queue.start();
-    await until(isDone);
+      await queue.start();
+      await until(isDone);
 
-    expect(faults.hits).toBe(3);
-    expect(runs.get('flaky')).toBe(2);
-  });
+      expect(faults.hits).toBe(3);
+      expect(runs.get('flaky')).toBe(2);
+    },
+  );
 
   it('a final failure that cannot be stored is stored later', async () => {
     const queue = await queueOf({ maxRetries: 0 });
@@ -114,7 +117,9 @@ forEachDatabase((database) => {
     await until(() => rig.sink.lines.length === 2);
 
     const [down, up] = rig.sink.lines;
-    expect(down).toMatch(/^error: the job store does not answer.*(terminated unexpectedly|Connection lost|disk I\/O error)/);
+    expect(down).toMatch(
+      /^error: the job store does not answer.*(terminated unexpectedly|Connection lost|disk I\/O error)/,
+    );
     expect(up).toMatch(/^log: the job store answers again after/);
   });
 

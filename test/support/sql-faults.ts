@@ -65,7 +65,8 @@ export class SqlFaults {
         const callback = parameters.at(-1);
         const isCalledBack = typeof callback === 'function';
         if (fault.isDone !== true) return isCalledBack ? callback(error()) : Promise.reject(error());
-        if (!isCalledBack) return (original.apply(self, parameters) as Promise<unknown>).then(() => Promise.reject(error()));
+        if (!isCalledBack)
+          return (original.apply(self, parameters) as Promise<unknown>).then(() => Promise.reject(error()));
         return original.apply(self, [...parameters.slice(0, -1), () => callback(error())]);
       });
     }

@@ -50,7 +50,7 @@ function pairs(settings) {
 function targetsOf(rows) {
   const words = { true: 'met', false: '**missed**', undefined: 'not measured' };
   const lines = judge(rows).map(({ target, reached, isMet }) => [target, reached, words[String(isMet)]]);
-  return ['## Targets', '', ...table(['target', 'reached', ''], lines), ''];
+  return lines.length === 0 ? [] : ['## Targets', '', ...table(['target', 'reached', ''], lines), ''];
 }
 
 function sectionOf(kind, rows, introduction) {
@@ -68,26 +68,31 @@ function sectionOf(kind, rows, introduction) {
 /** One table for each unit: figures of different units can not be compared. */
 function groupOf(group, rows) {
   const units = [...new Set(rows.map(({ unit }) => unit))];
-  return units.flatMap((unit) => {
-    const same = rows.filter((row) => row.unit === unit);
-    const heads = ['', `${unit}, median`, 'min', 'max', 'rounds', 'nestjs-jobs is'];
-    return [
-      `### ${group}`,
-      '',
-      ...table(
-        heads,
-        same.map((row) => lineOf(row, same)),
-      ),
-      '',
-    ];
-  });
+  return units.flatMap((unit) => [
+    `### ${group}`,
+    '',
+    ...tableOf(
+      unit,
+      rows.filter((row) => row.unit === unit),
+    ),
+    '',
+  ]);
 }
 
-function lineOf(row, rows) {
-  const own = rows.find(({ id }) => /^(ours|memory-ours)/.test(id) || id.endsWith('-crowded'));
-  const compared = own === undefined || own === row ? '' : `${show(advantage(own, row))} × as good`;
+function tableOf(unit, rows) {
+  const own = rows.find(({ id }) => /^(ours|memory-ours)/.test(id));
+  const heads = ['', `${unit}, median`, 'min', 'max', 'rounds', ...(own === undefined ? [] : ['nestjs-jobs is'])];
+  return table(
+    heads,
+    rows.map((row) => lineOf(row, own)),
+  );
+}
+
+function lineOf(row, own) {
   const name = row.note === undefined ? row.name : `${row.name} (${row.note})`;
-  return [name, show(row.median), show(row.min), show(row.max), String(row.values.length), compared];
+  const cells = [name, show(row.median), show(row.min), show(row.max), String(row.values.length)];
+  if (own === undefined) return cells;
+  return [...cells, own === row ? '' : `${show(advantage(own, row))} × as good`];
 }
 
 function settingsOf(rows) {

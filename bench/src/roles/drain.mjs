@@ -1,11 +1,11 @@
 /** How often a process says how many jobs it has run, milliseconds, where others run some of them too. */
-const tellMs = 2;
+const tellMs = 5;
 
 /**
  * Runs jobs from `go` to `stop`. Tells how many it has run: at once when it has run all, else every few milliseconds; and at last the
  * processor time that it took.
  */
-export async function drain({ contestant, settings: { jobs }, link }) {
+export async function drain({ contestant, settings: { jobs, isAlone }, link }) {
   let count = 0;
   let timer;
   const tell = () => {
@@ -15,7 +15,7 @@ export async function drain({ contestant, settings: { jobs }, link }) {
   const session = await contestant.open(async () => {
     count += 1;
     if (count === jobs) tell();
-    else timer ??= setTimeout(tell, tellMs);
+    else if (!isAlone) timer ??= setTimeout(tell, tellMs);
   });
   link.tell('ready');
   await link.hear('go');

@@ -12,7 +12,9 @@ import { take, type Step } from './script.js';
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 for (const kind of ['unhandledRejection', 'uncaughtException', 'warning']) {
-  process.on(kind, (reason: unknown) => print(`${faultMark}${kind}: ${reason instanceof Error ? reason.stack : String(reason)}`));
+  process.on(kind, (reason: unknown) =>
+    print(`${faultMark}${kind}: ${reason instanceof Error ? reason.stack : String(reason)}`),
+  );
 }
 
 const options = JSON.parse(process.env['RIG'] ?? '') as AppOptions;

@@ -1,3 +1,4 @@
+import type { Database } from 'better-sqlite3';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 
 /** One thing that a job has done, as it stands outside of the queue. */
@@ -64,5 +65,7 @@ export class Effects {
 
 function beside(options: DataSourceOptions): DataSourceOptions {
   if (options.type !== 'better-sqlite3') return Object.assign({}, options, { poolSize: 1, extra: {}, logging: false });
-  return Object.assign({}, options, { database: `${options.database}-effects` });
+  // What was written survives the process all the same, and that is all that dies here.
+  const prepareDatabase = (handle: Database): unknown => handle.pragma('synchronous = OFF');
+  return Object.assign({}, options, { database: `${options.database}-effects`, prepareDatabase });
 }

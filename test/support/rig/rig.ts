@@ -119,9 +119,7 @@ export class Rig extends QueueRig {
       './scripts/typescript.mjs',
       'test/support/rig/app.ts',
     ];
-    const app = new RigApp(
-      new Child(args, { command, cwd: projectRoot, env: this.environment(host, appOptions) }),
-    );
+    const app = new RigApp(new Child(args, { command, cwd: projectRoot, env: this.environment(host, appOptions) }));
     this.apps.push(app);
     return app;
   }

@@ -99,6 +99,11 @@ describe('describeError', () => {
     [{ a: 1 }, '{"a":1}'],
     [undefined, 'undefined'],
     [new Error('a\0b\ud800'), 'ab\ufffd'],
+    [Object.assign(new Error('x'), { message: undefined }), 'Error'],
+    [Object.assign(new Error('x'), { message: { a: 1 } }), '{"a":1}'],
+    [Object.assign(new Error('x'), { message: 42 }), '42'],
+    [Object.assign(new Error(''), { name: undefined }), 'an error that has no text'],
+    [{ toJSON: () => undefined }, 'an error that has no text'],
   ])('describes %p', (error, text) => {
     expect(describeError(error)).toBe(text);
   });

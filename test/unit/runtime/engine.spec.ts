@@ -279,6 +279,63 @@ describe('Engine', () => {
     ]);
   });
 
+  it('starts a suspect when the others of its batch stand under its name no more', async () => {
+    const { store, engine, on } = setUp();
+    const held: number[] = [];
+    on('a', () => held.push(store.held.size));
+    for (let n = 0; n < 3; n++) store.add({ type: 'a', interruptions: 2 });
+
+    engine.start(4);
+    await until(() => held.length === 1);
+
+    expect(held).toEqual([1]);
+  });
+
+  it('asks for no further suspect while it has one', async () => {
+    const { store, engine, on } = setUp();
+    on('a', aborted);
+    store.add({ type: 'a', interruptions: 2 });
+    engine.start(4);
+    await until(() => engine.attempts().length === 1);
+    const before = store.requests.length;
+
+    await until(() => store.requests.length > before + 1);
+
+    const asked = store.requests.map(({ claim }) => claim?.mostInterruptions);
+    expect([asked[0], ...new Set(asked.slice(before + 1))]).toEqual([undefined, 1]);
+  });
+
+  it('runs one suspect after the other', async () => {
+    const { store, engine, on } = setUp();
+    on('a', () => undefined);
+    const suspects = [store.add({ type: 'a', interruptions: 2 })];
+    engine.start(4);
+    await until(() => store.settled.length === 1);
+
+    suspects.push(store.add({ type: 'a', interruptions: 2 }));
+    await until(() => store.settled.length === 2);
+
+    expect(suspects.map(({ id }) => store.outcomesOf(id))).toEqual([['completed'], ['completed']]);
+  });
+
+  it('gives back on stop a suspect that has not started', async () => {
+    const { store, engine, on } = setUp();
+    let runs = 0;
+    on('a', () => ++runs);
+    const [first, second] = [1, 2].map(() => store.add({ type: 'a', interruptions: 2 }));
+    store.fault = (request) => {
+      if ((request?.settle.length ?? 0) > 0) throw new Error('not now');
+    };
+    engine.start(4);
+    await until(() => store.held.size === 2);
+    store.fault = () => undefined;
+
+    await engine.stop(1_000, 1_000);
+
+    expect(runs).toBe(0);
+    expect([first, second].map((job) => store.outcomesOf(job?.id ?? ''))).toEqual([['released'], ['released']]);
+  });
+
   it('lets jobs with fewer interruptions run side by side', async () => {
     const { store, engine, on } = setUp();
     on('a', aborted);
