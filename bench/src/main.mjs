@@ -6,12 +6,21 @@ import { markdownOf } from './report/markdown.mjs';
 import { readResults, writeDocs, writeResults } from './report/results.mjs';
 
 const args = process.argv.slice(2);
-const wanted = readArguments(args);
 /** Progress goes beside the results, so that these can be sent elsewhere. */
 const say = (line) => process.stderr.write(`${line}\n`);
+const wanted = understand();
 
 if (wanted.help) console.log(helpText());
 else await report(wanted.render === undefined ? await measure() : await readResults(wanted.render));
+
+function understand() {
+  try {
+    return readArguments(args);
+  } catch (error) {
+    say(error.message);
+    process.exit(1);
+  }
+}
 
 async function measure() {
   const servers = await findServers(say);

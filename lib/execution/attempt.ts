@@ -24,6 +24,8 @@ export class Attempt implements JobContext {
   private abortCause: AbortCause | undefined;
   /** Whether its claim is known to be lost: its outcome is of no use any more. */
   isLost = false;
+  /** Whether its outcome is on the way to the store, whose answer says whether the claim still stood. */
+  hasEnded = false;
   /** Moment, on the monotonic clock, before which the lease was last renewed. */
   renewedAt: number;
   /** Moment of its start on the monotonic clock. */

@@ -63,8 +63,18 @@ export class HandlerExplorer {
     this.loading.clear();
     for (const module of modules.values()) {
       if (this.scanned.has(module)) continue;
+      this.look(module);
+    }
+  }
+
+  /** A module that cannot be looked at, since a provider of it could not be made, must not stop the workers that ask. */
+  private look(module: Module): void {
+    try {
       if (this.isLoaded(module)) this.take(this.scan(module));
       else this.loading.add(module);
+    } catch (error) {
+      this.scanned.add(module);
+      this.parts.onRefused(error);
     }
   }
 

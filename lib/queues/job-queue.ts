@@ -125,7 +125,7 @@ export class JobQueue {
   async stop(): Promise<void> {
     const { shutdownTimeout } = this.options;
     const ended = this.drain();
-    const deadline = this.clock.now() + shutdownTimeout;
+    const deadline = this.clock.monotonic() + shutdownTimeout;
     const isDone = (): boolean => this.worker === undefined || !this.store.hasWorkUntil(deadline);
     await this.watch.until(isDone, shutdownTimeout);
     this.isCut = true;

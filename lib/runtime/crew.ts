@@ -25,7 +25,7 @@ export class Crew {
   private readonly running = new Set<Attempt>();
   private readonly buffer = new Fifo<Attempt>();
   private suspect: Attempt | undefined;
-  /** Starts when no other suspect is left to be settled. */
+  /** Has the next free slot, and starts when no other suspect is left to be settled. */
   private nextSuspect: Attempt | undefined;
   private readonly unsettledSuspects = new Set<Attempt>();
   private slots = 0;
@@ -42,7 +42,7 @@ export class Crew {
   }
 
   get waiting(): number {
-    return this.buffer.size;
+    return this.buffer.size + (this.nextSuspect === undefined ? 0 : 1);
   }
 
   get isIdle(): boolean {
@@ -73,7 +73,7 @@ export class Crew {
   admit(attempt: Attempt, isSuspect: boolean): void {
     if (this.slots === 0) this.giveBack(attempt);
     else if (!isSuspect) this.buffer.push(attempt);
-    else if (!this.hasSuspect && this.taken < this.slots) this.nextSuspect = attempt;
+    else if (!this.hasSuspect) this.nextSuspect = attempt;
     else this.giveBackSuspect(attempt);
   }
 
@@ -98,6 +98,10 @@ export class Crew {
   giveBackStale(moment: number): void {
     const oldest = this.buffer.peek();
     if (oldest !== undefined && oldest.claimedAt < moment) this.giveBackWaiting();
+    const suspect = this.nextSuspect;
+    if (suspect === undefined || suspect.claimedAt >= moment || this.running.size < this.slots) return;
+    this.nextSuspect = undefined;
+    this.giveBackSuspect(suspect);
   }
 
   /** Runs one attempt outside of the slots; resolves when it has ended. The caller settles it and then lets it `leave`. */
@@ -131,7 +135,7 @@ export class Crew {
 
   private startSuspect(): void {
     const next = this.nextSuspect;
-    if (next === undefined || this.unsettledSuspects.size > 0) return;
+    if (next === undefined || this.unsettledSuspects.size > 0 || this.running.size >= this.slots) return;
     this.nextSuspect = undefined;
     if (this.parts.isOver(next)) this.giveBackSuspect(next);
     else if (!next.isLost) this.start((this.suspect = next));

@@ -82,9 +82,9 @@ export class LeaseKeeper {
     }
   }
 
-  /** A settlement may have ended the claim while the heartbeat was on its way: then it is not lost, just over. */
+  /** A settlement may have ended the claim while the heartbeat was on its way: then it is not lost, just over, and its answer says so. */
   private lose(attempt: Attempt): void {
-    if (!this.held.delete(attempt)) return;
+    if (!this.held.delete(attempt) || attempt.hasEnded) return;
     attempt.isLost = true;
     attempt.abort('lease lost');
     this.parts.events.emit('lost', { job: attempt.job, outcome: undefined });

@@ -39,6 +39,7 @@ export class Settler {
   }
 
   ended(attempt: Attempt, execution: Execution): Ended {
+    attempt.hasEnded = true;
     return { attempt, execution, endedAt: this.clock.monotonic(), isRepeat: false };
   }
 

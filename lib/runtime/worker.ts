@@ -60,6 +60,8 @@ export class Worker {
   private readonly desk: ClaimDesk;
   private roundTripMs = 1;
   private isStopping = false;
+  /** Exchanges without an answer yet. */
+  private underWay = 0;
   private readonly watch = new Watch();
 
   constructor(
@@ -93,9 +95,12 @@ export class Worker {
 
   /**
    * Stops claiming, gives back what has not started, and waits for what runs and for its outcomes to be stored. After
-   * `timeoutMs` attempts are told to end; those that do not within `graceMs` are abandoned. Takes at most `timeoutMs` and three times `graceMs`.
+   * `timeoutMs` attempts are told to end; those that do not within `graceMs` are abandoned. The store has what is left of the time, so that a
+   * short outage costs no outcome. Takes at most `timeoutMs` and three times `graceMs`.
    */
   async stop(timeoutMs: number, graceMs: number): Promise<void> {
+    const { clock } = this.parts;
+    const endsAt = clock.monotonic() + timeoutMs;
     this.isStopping = true;
     this.crew.close();
     this.ended();
@@ -103,7 +108,8 @@ export class Worker {
     this.crew.abort();
     await this.watch.until(() => this.crew.isIdle, graceMs);
     this.crew.abandon();
-    await this.watch.until(() => this.settler.size === 0, graceMs);
+    const leftMs = Math.max(0, endsAt - clock.monotonic());
+    await this.watch.until(() => this.settler.size === 0 && this.underWay === 0, leftMs + graceMs);
     void this.loop.stop().then(() => this.watch.notify());
     await this.watch.until(() => !this.loop.isActive, graceMs);
     this.settler.giveUp();
@@ -164,11 +170,15 @@ export class Worker {
 
   private async exchange(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<ExchangeResult> {
     const trip = (): Promise<ExchangeResult> => this.trip(batch, claim);
+    this.underWay += 1;
     try {
       return await (claim === undefined ? trip() : this.desk.pass(trip));
     } catch (error) {
       this.settler.putBack(batch);
       throw error;
+    } finally {
+      this.underWay -= 1;
+      this.watch.notify();
     }
   }
 
@@ -180,7 +190,6 @@ export class Worker {
     this.settler.stored(batch, result.lost);
     this.crew.stored(batch);
     this.admit(result.claimed, sentAt);
-    this.watch.notify();
     return result;
   }
 
@@ -244,8 +253,10 @@ export class Worker {
         return;
       } catch (error) {
         ended.isRepeat = true;
-        await this.pause(this.outage.failed(error));
-        if (this.isStopping) return;
+        const isGivenUp = (): boolean => !this.crew.has(ended.attempt);
+        const restMs = await this.pause(this.outage.failed(error));
+        await this.watch.until(isGivenUp, restMs);
+        if (isGivenUp()) return;
       }
     }
   }

@@ -10,7 +10,8 @@ What to try next, from another terminal:
     curl ${url}/jobs
     curl ${url}/stats
 
-  Kill it in the middle of a mail that takes 20 s, and start it again: the mail is sent all the same.
+  Stop it by Ctrl-C, or it would send the mail itself. Start it with mails that take 20 s, kill it in the middle of one,
+  and start it again: the mail is sent all the same. (Who has signed up cannot again: take another address next time.)
     SLOW=20000 npm run sample -- --serve
     curl -X POST ${url}/signup -H 'content-type: application/json' -d '{"name":"Kim","email":"kim@slow.example"}'
     kill -9 <the process number that it says>

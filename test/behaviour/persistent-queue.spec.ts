@@ -623,15 +623,15 @@ forEachDatabase((database) => {
 
     it('leaves a job that ignores the stop to its lease, which then costs no interruption', async () => {
       const queue = await rig.queue({ shutdownTimeout: 10, lease: 300 });
-      let finish = (): void => undefined;
+      let finish: (() => void) | undefined;
       queue.register('a', () => new Promise<void>((resolve) => (finish = resolve)));
       await queue.enqueue('a');
       await queue.start();
-      await until(async () => (await rig.row()).status === 'running');
+      await until(() => finish !== undefined);
 
       await queue.stop();
       expect(await rig.row()).toMatchObject({ status: 'running', attempts: 0 });
-      finish();
+      finish?.();
 
       const other = await rig.queue({ lease: 300 });
       const seen: unknown[] = [];

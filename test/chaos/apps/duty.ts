@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DataSourceOptions } from 'typeorm';
 import { Ledger } from '../ledger/ledger.js';
 import { monotonicMs } from '../terms.js';
@@ -55,4 +57,14 @@ export function noteLags(ledger: Ledger): void {
 /** Resolves at the first SIGTERM. */
 export function terminated(): Promise<void> {
   return new Promise((resolve) => process.once('SIGTERM', () => resolve()));
+}
+
+/** Whether nobody has left this mark before. */
+export function leaveMark(folder: string, name: string): boolean {
+  try {
+    writeFileSync(join(folder, `${name}.mark`), '', { flag: 'wx' });
+    return true;
+  } catch {
+    return false;
+  }
 }

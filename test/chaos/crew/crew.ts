@@ -57,7 +57,10 @@ export class Crew {
 
   /** Lets everything that was held up go on. */
   relieve(): void {
-    for (const { proxy } of this.members) proxy?.resume();
+    for (const { proxy } of this.members) {
+      proxy?.resume();
+      proxy?.cut();
+    }
     for (const member of this.members) member.signal('SIGCONT');
   }
 

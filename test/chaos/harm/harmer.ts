@@ -14,6 +14,9 @@ export interface HarmerParts {
   readonly holdLock: (ms: number) => Promise<void>;
 }
 
+/** A connection that went silent is given up by the driver after 30 seconds, and a lease must be had anew after that. */
+const silentMs = 35_000;
+
 type Deed = (target: Member, ms: number) => Promise<void>;
 
 /** Does what the plan says, at its time, and writes it down with its real length. */
@@ -83,9 +86,9 @@ export class Harmer {
       await this.during('refuse', target, ms, () => target.proxy?.refuse());
       target.proxy?.resume();
     },
-    freeze: async (target, ms) => {
-      await this.during('freeze', target, ms, () => target.proxy?.freeze());
-      target.proxy?.cut();
+    freeze: async (target) => {
+      this.note('freeze', target, silentMs, monotonicMs());
+      target.proxy?.freeze();
     },
   };
 

@@ -26,7 +26,6 @@ const lasting: Readonly<Partial<Record<Harm, readonly [least: number, most: numb
   deafen: [0.01, 0.3],
   stall: [0.1, 2],
   refuse: [0.1, 2],
-  freeze: [0.5, 2],
   restart: [0, 1.5],
   crash: [0, 1.5],
   lock: [0.05, 1],

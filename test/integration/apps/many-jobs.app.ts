@@ -7,6 +7,7 @@ import { Injectable, Module, Scope } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobHandler, JobQueue, JobsModule, PersistentJobQueue, type JobContext } from 'nestjs-jobs';
+import type { DataSourceOptions } from 'typeorm';
 
 const batch = 1_000;
 let ended = 0;
@@ -36,7 +37,7 @@ class RequestHands {
 
 @Module({
   imports: [
-    TypeOrmModule.forRoot(JSON.parse(process.env['DATA_SOURCE'] ?? '')),
+    TypeOrmModule.forRoot(JSON.parse(process.env['DATA_SOURCE'] ?? '') as DataSourceOptions),
     JobsModule.forRoot({ memory: { maxRetries: 0 }, persistent: { maxRetries: 0 } }),
   ],
   providers: [Hands, RequestHands],

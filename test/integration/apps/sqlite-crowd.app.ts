@@ -2,7 +2,7 @@
  * Run by sqlite-busy.spec.ts, several at once on one file: enqueues its share of the jobs and works whatever is there until it is told
  * to end. Prints `ran <payload>` for each job, what went wrong, and how long its event loop stood still.
  */
-import { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { PersistentJobQueue } from '../../../lib/queues/persistent-job-queue.js';
 import { LagProbe } from '../../support/lag-probe.js';
 
@@ -14,7 +14,7 @@ for (const kind of ['unhandledRejection', 'uncaughtException']) {
   process.on(kind, (reason: unknown) => fault(`${kind}: ${String(reason)}`));
 }
 
-const dataSource = new DataSource(JSON.parse(process.env['DATA_SOURCE'] ?? ''));
+const dataSource = new DataSource(JSON.parse(process.env['DATA_SOURCE'] ?? '') as DataSourceOptions);
 await dataSource.initialize();
 const sink = { debug: () => undefined, log: () => undefined, warn: fault, error: fault };
 const queue = await PersistentJobQueue.create(dataSource, { workers: 4, pollInterval: 20 }, { sink });

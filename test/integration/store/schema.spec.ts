@@ -428,3 +428,21 @@ forEachDatabase(
   },
   ['postgres', 'mysql'],
 );
+
+forEachDatabase(
+  (database) => {
+    const rig = new StoreRig(database);
+
+    afterEach(() => rig.clear());
+
+    it('four at once open a missing table where transactions are serializable by default', async () => {
+      const extra = { options: '-c default_transaction_isolation=serializable' };
+      const dataSources = await Promise.all([1, 2, 3, 4].map(() => database.connect({ extra })));
+
+      await Promise.all(dataSources.map((dataSource) => rig.openOn(dataSource)));
+
+      expect(await indexesOf(await rig.dataSource(), 'rws_jobs')).toEqual(indexNames(database, 'rws_jobs'));
+    });
+  },
+  ['postgres'],
+);

@@ -169,6 +169,15 @@ forEachDatabase(
       expect(handleOf(dataSource).pragma('busy_timeout', { simple: true })).toBe(1234);
     });
 
+    it('leaves the connection free when the table is taken away between two claims', async () => {
+      await claim(store, { types: ['a', 'b'] });
+      await dataSource.query('DROP TABLE rws_jobs');
+
+      await expect(claim(store, { types: ['a', 'b', 'c'] })).rejects.toThrow(StoreError);
+
+      await expect(dataSource.query("INSERT INTO users (name) VALUES ('ada')")).resolves.toBeDefined();
+    });
+
     it('leaves no transaction open when a verb fails', async () => {
       const job = aJob();
       await store.insert([job]);
@@ -201,6 +210,26 @@ forEachDatabase(
       await insert;
 
       expect(await rig.rows()).toHaveLength(1);
+    });
+
+    it('the event loop goes on while another connection keeps readers out, as one without WAL does', async () => {
+      const store = await rig.open();
+      await (await rig.dataSource()).query('PRAGMA journal_mode = DELETE');
+      const holder = handleOf(await database.connect());
+      holder.exec('PRAGMA journal_mode = DELETE');
+      const stop = await store.listen(() => undefined);
+      holder.exec('BEGIN EXCLUSIVE');
+      const begunAt = performance.now();
+
+      const look = store.foreignClaims('me');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const lastedMs = performance.now() - begunAt;
+      holder.exec('COMMIT');
+      await look;
+      await stop();
+
+      // SQLite by itself would wait for five seconds, each time.
+      expect(lastedMs).toBeLessThan(2_500);
     });
 
     it('four connections claim at once without an error, and each job once', async () => {

@@ -562,6 +562,21 @@ describe('modules that are loaded later', () => {
     expect(calls).toEqual([['mail', 1]]);
     expect(logger.ofJobs()).toContainEqual(expect.stringMatching(/^error: .*Mailer\.send and Usurper\.deliver/));
   });
+
+  it('cannot stop the others when they cannot be looked at, as those of some Nest whose provider failed', async () => {
+    @Module({})
+    class BrokenModule {}
+    const logger = new RecordingLogger();
+    const app = await startMemoryApp({ providers: [Mailer] }, {}, logger);
+    await app.get(LazyModuleLoader).load(() => BrokenModule);
+    const broken = [...app.get(ModulesContainer).values()].find(({ metatype }) => metatype === BrokenModule);
+    for (const wrapper of broken?.providers.values() ?? []) wrapper.getInstanceByContextId = refuse;
+
+    await runJob(app, 'mail', 1);
+
+    expect(calls).toEqual([['mail', 1]]);
+    expect(logger.ofJobs()).toContainEqual('error: looked at');
+  });
 });
 
 describe('a job that is submitted by type while the app starts', () => {

@@ -237,6 +237,28 @@ describe('JobQueue', () => {
     }
   });
 
+  it('waits neither longer nor shorter when the time of day is set', async () => {
+    let offMs = 0;
+    const clock = { now: () => Date.now() + offMs, monotonic: () => performance.now() };
+    const queue = new JobQueue({ backoff: { initial: 30 } }, { sink: new RecordingSink(), clock });
+    const ran: string[] = [];
+    queue.submit(({ attempt }) => {
+      ran.push(`attempt ${attempt}`);
+      if (attempt === 1) throw new Error('boom');
+    });
+    queue.submit(() => ran.push('delayed'), { delay: 40 });
+    queue.submit(() => ran.push('at a moment'), { runAt: clock.now() + 50 });
+    await until(() => ran.length === 1);
+
+    offMs = -3_600_000;
+    await until(() => ran.length === 3);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(ran).toEqual(['attempt 1', 'attempt 2', 'delayed']);
+
+    offMs = 0;
+    await queue.stop();
+  });
+
   it('starts delayed jobs in the order in which they become due', async () => {
     const { queue } = setUp({ workers: 1 });
     const ran: number[] = [];

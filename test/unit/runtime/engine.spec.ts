@@ -196,6 +196,29 @@ describe('Engine', () => {
     expect(store.settled).toEqual([]);
   });
 
+  it('takes no claim for lost that its own outcome has just ended', async () => {
+    const { store, engine, told, on } = setUp({ leaseMs: 100 });
+    on('a', () => undefined);
+    const job = store.add({ type: 'a' });
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const exchange = store.exchange.bind(store);
+    store.exchange = async (request) => {
+      const result = await exchange(request);
+      if (request.settle.length > 0) await answered;
+      return result;
+    };
+    engine.start(1);
+    await until(() => store.settled.length === 1);
+
+    await until(() => store.extended.length > 0);
+    answer();
+    await engine.stop(100, 100);
+
+    expect(told).toEqual([]);
+    expect(store.outcomesOf(job.id)).toEqual(['completed']);
+  });
+
   it('aborts a job before its lease ends when it cannot be renewed', async () => {
     const { store, engine, on } = setUp({ leaseMs: 300 });
     let reason: unknown;
@@ -316,6 +339,36 @@ describe('Engine', () => {
     await until(() => store.settled.length === 2);
 
     expect(suspects.map(({ id }) => store.outcomesOf(id))).toEqual([['completed'], ['completed']]);
+  });
+
+  it('runs a suspect although a stream of short jobs keeps every worker busy', async () => {
+    const { store, engine, on } = setUp({ prefetch: 100 });
+    on('short', () => new Promise((resolve) => setTimeout(resolve, 1)));
+    on('suspect', () => undefined);
+    for (let n = 0; n < 300; n++) store.add({ type: 'short' });
+    const suspect = store.add({ type: 'suspect', interruptions: 2 });
+    for (let n = 0; n < 300; n++) store.add({ type: 'short' });
+
+    engine.start(2);
+    await until(() => store.outcomesOf(suspect.id).length > 0);
+
+    expect(store.outcomesOf(suspect.id)).toEqual(['completed']);
+  });
+
+  it('gives back a suspect that waits behind long jobs', async () => {
+    const { store, engine, on } = setUp({ prefetch: 100 });
+    on('short', () => undefined);
+    on('long', aborted);
+    for (let n = 0; n < 2_000; n++) store.add({ type: 'short' });
+    store.add({ type: 'long' });
+    store.add({ type: 'long' });
+    const suspects = Array.from({ length: 60 }, () => store.add({ type: 'long', interruptions: 2 }));
+
+    engine.start(2);
+    await until(() => engine.attempts().filter(({ type }) => type === 'long').length === 2);
+    await until(() => store.held.size === 2);
+
+    expect(suspects.flatMap(({ id }) => store.outcomesOf(id))).not.toContain('completed');
   });
 
   it('gives back on stop a suspect that has not started', async () => {
@@ -468,6 +521,51 @@ describe('Engine', () => {
     expect(told).toContain('unsettled');
   });
 
+  it('gives back a claim whose answer comes only after the stop has begun', async () => {
+    const { store, engine, told, on } = setUp();
+    on('a', () => undefined);
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const exchange = store.exchange.bind(store);
+    store.exchange = async (request) => {
+      const result = await exchange(request);
+      if (result.claimed.length > 0) await answered;
+      return result;
+    };
+    const job = store.add({ type: 'a' });
+    engine.start(1);
+    await until(() => store.held.size === 1);
+
+    const stopped = engine.stop(10_000, 10);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    answer();
+    await stopped;
+
+    expect(store.outcomesOf(job.id)).toEqual(['released']);
+    expect(told).toEqual([]);
+  });
+
+  it('gives the store what is left of the time of a stop to take the outcomes', async () => {
+    const { store, engine, told, on } = setUp();
+    let finish = (): void => undefined;
+    on('a', () => new Promise<void>((resolve) => (finish = resolve)));
+    const job = store.add({ type: 'a' });
+    engine.start(1);
+    await until(() => engine.attempts().length === 1);
+    store.fault = () => {
+      throw new Error('down');
+    };
+
+    const stopped = engine.stop(10_000, 10);
+    finish();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    store.fault = () => undefined;
+    await stopped;
+
+    expect(told).not.toContain('unsettled');
+    expect(store.outcomesOf(job.id)).toEqual(['completed']);
+  });
+
   it('runs one job at a time beside the loop', async () => {
     const { store, engine, on } = setUp();
     let runs = 0;
@@ -493,5 +591,22 @@ describe('Engine', () => {
     await expect(engine.runOne()).resolves.toBe(true);
 
     expect(store.outcomesOf(job.id)).toEqual(['completed']);
+  });
+
+  it('stores the outcome of a tick during a stop, as long as there is time', async () => {
+    const { store, engine, on } = setUp();
+    on('a', () => undefined);
+    const job = store.add({ type: 'a' });
+    let failures = 0;
+    store.fault = (request) => {
+      if ((request?.settle.length ?? 0) > 0 && ++failures <= 3) throw new Error('deadlock');
+    };
+    const ticked = engine.runOne();
+    await until(() => failures === 1);
+
+    await engine.stop(10_000, 10);
+
+    expect(store.outcomesOf(job.id)).toEqual(['completed']);
+    await expect(ticked).resolves.toBe(true);
   });
 });

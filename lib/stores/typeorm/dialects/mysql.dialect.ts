@@ -13,6 +13,7 @@ import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
+import { Turnstile } from '../turnstile.js';
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
 import { MysqlInserter } from './mysql-inserter.js';
@@ -50,12 +51,14 @@ interface Opened {
 export class MysqlDialect implements SqlDialect {
   private opened: Opened | undefined;
   private readonly names: SqlNames;
+  private readonly inserts: Turnstile;
 
   constructor(
     private readonly app: DataSource,
     private readonly settings: MysqlSettings,
   ) {
     this.names = sqlNames(settings.name, '`');
+    this.inserts = new Turnstile(settings.connections - 1);
   }
 
   async open(): Promise<void> {
@@ -72,7 +75,7 @@ export class MysqlDialect implements SqlDialect {
   }
 
   insert(jobs: readonly NewJob[]): Promise<void> {
-    return retryMysql(() => this.parts().inserter.insert(jobs));
+    return this.inserts.pass(() => retryMysql(() => this.parts().inserter.insert(jobs)));
   }
 
   insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {

@@ -55,7 +55,8 @@ export async function inPgTransaction<T>(pool: PgPool, run: (client: PgQueryable
   const ignore = (): void => {};
   client.on('error', ignore);
   try {
-    await client.query('BEGIN');
+    // The default may be another one, in which what others did while this waits for a lock is never seen.
+    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     const result = await run(client);
     await client.query('COMMIT');
     client.removeListener('error', ignore);

@@ -18,6 +18,7 @@ import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
+import { Turnstile } from '../turnstile.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
 import { PostgresListener } from './postgres-listener.js';
 import {
@@ -58,12 +59,14 @@ export class PostgresDialect implements SqlDialect {
   private own: DataSource | undefined;
   private pool: PgPool | undefined;
   private names: SqlNames;
+  private readonly inserts: Turnstile;
 
   constructor(
     private readonly app: DataSource,
     private readonly settings: PostgresSettings,
   ) {
     this.names = sqlNames(settings.name, '"');
+    this.inserts = new Turnstile(settings.connections - 1);
   }
 
   async open(): Promise<void> {
@@ -80,8 +83,10 @@ export class PostgresDialect implements SqlDialect {
     const chunks = chunksOf(jobs);
     const [first] = chunks;
     if (first === undefined) return;
-    if (chunks.length === 1) await this.run(this.insertOf(first));
-    else await this.retried(() => this.insertInTransaction(chunks));
+    await this.inserts.pass(async () => {
+      if (chunks.length === 1) await this.run(this.insertOf(first));
+      else await this.retried(() => this.insertInTransaction(chunks));
+    });
   }
 
   async insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {

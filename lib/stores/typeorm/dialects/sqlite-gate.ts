@@ -1,12 +1,14 @@
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Clock } from '../../../model/clock.js';
 import { TransactionWaitError } from '../../../model/errors.js';
-import { isBusy, isIterating, type SqliteHandle } from './sqlite-handle.js';
+import { isBusy, isIterating, withBusyTimeout, type SqliteHandle } from './sqlite-handle.js';
 
 /** How often it is looked whether the connection has become free. */
 const lookMs = 3;
 /** How long a block is tried again while other connections hold the lock of the file. */
 const busyLimitMs = 10_000;
+/** How long SQLite waits for it by itself. */
+const busyTimeoutMs = 10;
 const longestBusyPauseMs = 50;
 /** Blocks and what awaits them need no turn of the event loop; so that it has its turns all the same, it gets one after so long. */
 const turnMs = 20;
@@ -46,7 +48,10 @@ export class SqliteGate {
    */
   run<T>(block: (handle: SqliteHandle) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      const attempt = (): void => resolve(block(this.parts.handle()));
+      const attempt = (): void => {
+        const handle = this.parts.handle();
+        resolve(withBusyTimeout(handle, busyTimeoutMs, () => block(handle)));
+      };
       this.queue.push({ attempt, reject, heldUpSince: undefined, busySince: undefined });
       if (this.queue.length === 1) this.pump();
     });

@@ -43,16 +43,11 @@ export function isIterating(error: unknown): boolean {
   return String(errorField(error, 'message')).includes('busy executing a query');
 }
 
-/** How long SQLite itself waits for a lock: synchronously, so that the whole process stands still. */
-const busyTimeoutMs = 10;
-
 /**
  * Runs a block in a transaction of its own: all of it or nothing, and synchronously, so that nobody else on this connection gets
  * between its statements. To be called only when no transaction is open.
  */
 export function inSqliteTransaction<T>(handle: SqliteHandle, block: () => T): T {
-  const appTimeout = readBusyTimeout(handle);
-  handle.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   try {
     handle.exec('BEGIN IMMEDIATE');
     const result = block();
@@ -61,6 +56,18 @@ export function inSqliteTransaction<T>(handle: SqliteHandle, block: () => T): T 
   } catch (error) {
     if (handle.inTransaction) handle.exec('ROLLBACK');
     throw error;
+  }
+}
+
+/**
+ * Runs a block during which SQLite itself waits for locks no longer than so many milliseconds: it does so synchronously, and the whole
+ * process stands still. Without WAL reading needs a lock too.
+ */
+export function withBusyTimeout<T>(handle: SqliteHandle, ms: number, block: () => T): T {
+  const appTimeout = readBusyTimeout(handle);
+  handle.exec(`PRAGMA busy_timeout = ${ms}`);
+  try {
+    return block();
   } finally {
     handle.exec(`PRAGMA busy_timeout = ${appTimeout}`);
   }

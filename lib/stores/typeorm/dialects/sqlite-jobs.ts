@@ -120,7 +120,9 @@ export class SqliteJobs {
 
   /** Merges the cursors of all types, so that no more rows are read than are wanted, and one more of each type. */
   private dueOfMany(types: readonly string[], bounds: readonly number[], limit: number): readonly Row[] {
-    const cursors = types.map((type, index) => this.statements.get('due', index).iterate(type, ...bounds));
+    // All of them first: what keeps one from being prepared must leave no cursor open, which would block the connection for ever.
+    const looks = types.map((type, index) => ({ type, statement: this.statements.get('due', index) }));
+    const cursors = looks.map(({ type, statement }) => statement.iterate(type, ...bounds));
     try {
       return mergeByDue(cursors, limit);
     } finally {

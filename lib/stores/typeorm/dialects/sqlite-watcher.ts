@@ -1,4 +1,4 @@
-import type { SqliteHandle } from './sqlite-handle.js';
+import { withBusyTimeout, type SqliteHandle } from './sqlite-handle.js';
 
 const lookMs = 25;
 
@@ -23,9 +23,12 @@ export function watchForCommits(handle: () => SqliteHandle, wake: () => void): (
 /** Inside a transaction the count stands still, a closed connection has none, and a wake is not worth an error. */
 function dataVersion(handle: () => SqliteHandle): number | undefined {
   try {
-    const { open, memory, inTransaction } = handle();
-    if (!open || memory || inTransaction) return undefined;
-    return Number(handle().prepare('PRAGMA data_version').get()?.['data_version']);
+    const connection = handle();
+    if (!connection.open || connection.memory || connection.inTransaction) return undefined;
+    // Without WAL the look needs a lock, for which it must not wait.
+    return withBusyTimeout(connection, 0, () =>
+      Number(connection.prepare('PRAGMA data_version').get()?.['data_version']),
+    );
   } catch {
     return undefined;
   }
