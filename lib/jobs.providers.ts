@@ -139,12 +139,13 @@ function discover({ options, modules, explorer, dataSource, sink }: JobsModuleCo
     registrations.refuseDisabledInjection(options.name, getPersistentJobQueueToken(options.name));
   }
   dataSource?.settle();
-  logHandlers(sink, explorer.explore());
+  const handlers = explorer.explore();
+  if (handlers.length > 0) logHandlers(sink, handlers);
+  else sink.log('no job handlers: no provider or controller has a method with @JobHandler for this queue');
   registrations.refuseUnknownInstances(explorer.boundInstances());
 }
 
 function logHandlers(sink: LogSink, handlers: readonly Handler[]): void {
-  if (handlers.length === 0) return;
   const list = handlers.map(({ type, source }) => `'${type}' (${source})`).join(', ');
   sink.log(`${handlers.length} job handler${handlers.length === 1 ? '' : 's'}: ${list}`);
 }

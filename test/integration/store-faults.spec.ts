@@ -128,13 +128,19 @@ forEachDatabase((database) => {
 
   it('an acknowledgement whose answer is lost is not taken for a lost claim', async () => {
     const queue = await queueOf();
-    await enqueue(queue, 5);
-    faults.fail({ statement: acknowledgement, times: 2, error: 'connection', isDone: true });
+    let started = 0;
+    queue.register('last before the fault', () => {
+      started += 1;
+      const statement = database.name === 'mysql' ? /^COMMIT$/ : acknowledgement;
+      faults.fail({ statement, times: 1, error: 'connection', isDone: true });
+    });
+    await queue.enqueue('last before the fault');
 
     await queue.start();
-    await until(async () => faults.hits === 2 && (await isDone()));
+    await until(async () => faults.hits === 1 && (await isDone()));
+    await until(() => rig.sink.lines.some((line) => line.includes('answers again')));
 
-    expect([...runs.values()]).toEqual([1, 1, 1, 1, 1]);
+    expect(started).toBe(1);
     expect(rig.sink.lines.filter((line) => line.includes('lost its claim'))).toEqual([]);
   });
 

@@ -635,6 +635,18 @@ describe('the log', () => {
 
     app.get(JobQueue).submit('mail');
 
-    expect(logger.ofJobs()).toEqual(["log: 1 job handler: 'mail' (Mailer.send)"]);
+    expect(logger.ofJobs()).toEqual([
+      'log: no job handlers: no provider or controller has a method with @JobHandler for this queue',
+      "log: 1 job handler: 'mail' (Mailer.send)",
+    ]);
+  });
+
+  it('says so when there is none', async () => {
+    const logger = new RecordingLogger();
+    await startMemoryApp({}, {}, logger);
+
+    expect(logger.ofJobs()).toEqual([
+      'log: no job handlers: no provider or controller has a method with @JobHandler for this queue',
+    ]);
   });
 });
