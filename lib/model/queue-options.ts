@@ -42,7 +42,7 @@ export interface PersistentQueueOptions extends CommonQueueOptions {
   schema?: 'auto' | 'check' | 'none';
   /** How often an idle process looks for due jobs when nothing wakes it. Default 500. */
   pollInterval?: number;
-  /** A claim that was not renewed for this long counts as a dead worker's. Renewed three times in that time. Default 30 000. */
+  /** A claim that was not renewed for this long counts as a dead worker's. Renewed three times in that time. At least 250; a few seconds are the least that makes sense. Default 30 000. */
   lease?: number;
   /** A job whose worker died this often ends `failed`. Default 3. */
   maxInterruptions?: number;
@@ -132,7 +132,7 @@ export function resolvePersistentOptions(options: unknown = {}, path = 'persiste
     tableName: checkTableName(`${path}.tableName`, given['tableName']),
     schema: checkOneOf(...at('schema'), ['auto', 'check', 'none'] as const),
     pollInterval: checkDuration(...at('pollInterval'), 10),
-    lease: checkDuration(...at('lease'), 100),
+    lease: checkDuration(...at('lease'), 250),
     maxInterruptions: checkInteger(...at('maxInterruptions'), 1, 1_000),
     interruptionBackoff: checkDuration(...at('interruptionBackoff'), 0, 86_400_000),
     prefetch: checkInteger(...at('prefetch'), 0, 10_000),

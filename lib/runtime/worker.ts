@@ -12,6 +12,7 @@ import { LookAhead } from './look-ahead.js';
 import { Loop } from './loop.js';
 import { Outage } from './outage.js';
 import { settlementsOf, Settler, type Ended } from './settler.js';
+import { Suspicion } from './suspicion.js';
 import { Watch } from './watch.js';
 
 export interface WorkerSettings {
@@ -58,6 +59,8 @@ export class Worker {
   private readonly outage: Outage;
   private readonly lookAhead: LookAhead;
   private readonly desk: ClaimDesk;
+  /** Absent where a crash leaves nothing behind. */
+  private readonly suspicion: Suspicion | undefined;
   private roundTripMs = 1;
   private isStopping = false;
   /** Exchanges without an answer yet. */
@@ -72,6 +75,7 @@ export class Worker {
     this.settler = new Settler(events, keeper, clock);
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
+    this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());
     this.desk = new ClaimDesk({ disown: () => this.disown(), clock, intervalMs: disownIntervalMs });
     const isOver = (attempt: Attempt): boolean => keeper?.isOver(attempt) === true;
     this.crew = new Crew({ executor, settler: this.settler, clock, isOver, onEnded: () => this.ended() });
@@ -207,7 +211,9 @@ export class Worker {
   private admit(claimed: readonly ClaimedJob[], sentAt: number): void {
     this.lookAhead.weigh(claimed);
     for (const job of claimed) {
-      this.crew.admit(this.hold(job, sentAt), job.interruptions > this.mostInnocent);
+      const isSuspect = job.interruptions > this.mostInnocent;
+      if (isSuspect) this.suspicion?.saw(this.parts.clock.monotonic());
+      this.crew.admit(this.hold(job, sentAt), isSuspect);
     }
     this.crew.fill();
   }
@@ -225,14 +231,10 @@ export class Worker {
     const isStocked = free <= 0 && waiting * 2 > ahead;
     const limit = free + ahead;
     if (isStocked || limit <= 0) return undefined;
-    const claim = this.claimOf(limit);
-    return claim.types?.length === 0 ? undefined : claim;
-  }
-
-  private claimOf(limit: number): ClaimRequest {
-    const { owner, leaseMs } = this.settings;
-    const mostInterruptions = this.crew.hasSuspect ? this.mostInnocent : undefined;
-    return { types: this.parts.claimTypes(), limit, owner, leaseMs, mostInterruptions };
+    const types = this.parts.claimTypes();
+    if (types?.length === 0) return undefined;
+    const appetite = this.crew.hasSuspect ? 'innocent' : (this.suspicion?.next(now) ?? 'anything');
+    return this.claimOf(types, appetite === 'one' ? 1 : limit, appetite === 'innocent');
   }
 
   private restMs(claimed: number, claim: ClaimRequest | undefined): number {

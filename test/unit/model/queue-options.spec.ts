@@ -36,6 +36,7 @@ describe('queue options', () => {
   it.each([
     [{ pollInterval: 0 }, 'persistent.pollInterval'],
     [{ lease: 0 }, 'persistent.lease'],
+    [{ lease: 100 }, 'persistent.lease must be a duration in whole milliseconds from 250'],
     [{ maxRetries: -1 }, 'persistent.maxRetries'],
     [{ maxRetries: Number.NaN }, 'persistent.maxRetries'],
     [{ maxRetries: '3' }, "got '3'"],
