@@ -38,4 +38,4 @@ export type { BackoffOptions } from './model/retry-policy.js';
 export { JobQueue } from './queues/job-queue.js';
 export type { MemoryJob } from './queues/job-queue.js';
 export { PersistentJobQueue } from './queues/persistent-job-queue.js';
-export type { JobRequest } from './queues/persistent-job-queue.js';
+export type { JobRequest } from './queues/job-request.js';

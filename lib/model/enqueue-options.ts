@@ -57,6 +57,9 @@ const nothing: ResolvedEnqueueOptions = Object.freeze({
 
 function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOptions {
   if (options === undefined) return nothing;
+  if (isEntityManager(options)) {
+    throw new InvalidOptionError('the options of a job are an EntityManager; pass it as { manager }');
+  }
   const { delay, runAt, maxRetries, manager } = checkKnownKeys('the options of a job', options, keys);
   if (delay !== undefined && runAt !== undefined) {
     throw new InvalidOptionError('delay and runAt exclude each other; give the one that you mean');
@@ -72,6 +75,10 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
     maxRetries: maxRetries === undefined ? undefined : checkInteger('maxRetries', maxRetries, 0, mostRetries),
     manager,
   };
+}
+
+function isEntityManager(options: unknown): boolean {
+  return typeof options === 'object' && options !== null && 'dataSource' in options && 'transaction' in options;
 }
 
 function checkMoment(option: string, moment: unknown): number {

@@ -3,7 +3,7 @@ import { Executor } from '../execution/executor.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-options.js';
-import { InvalidOptionError, QueueClosedError } from '../model/errors.js';
+import { QueueClosedError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
@@ -21,6 +21,7 @@ import { ProcessIdentity } from '../runtime/process-identity.js';
 import type { JobStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
 import { InsertBatcher } from './insert-batcher.js';
+import { makeEach, type JobRequest } from './job-request.js';
 import { graceMs, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
 
@@ -36,11 +37,6 @@ interface Opened {
   readonly batcher: InsertBatcher;
   readonly identity: ProcessIdentity;
 }
-
-/** One job for `enqueueMany`. */
-export type JobRequest<T extends string = string> = Omit<EnqueueOptions, 'manager'> & {
-  readonly type: T;
-} & (undefined extends PayloadOf<T> ? { readonly payload?: PayloadOf<T> } : { readonly payload: PayloadOf<T> });
 
 /**
  * Runs jobs that live in the app's own database. An acknowledged job is not lost, whatever dies; one that nobody interrupts runs exactly once.
@@ -142,9 +138,8 @@ export class PersistentJobQueue {
     jobs: { readonly [I in keyof T]: JobRequest<T[I]> },
     options: Pick<EnqueueOptions, 'manager'> = {},
   ): Promise<string[]> {
-    if (!Array.isArray(jobs)) throw new InvalidOptionError('enqueueMany takes an array of { type, payload, …options }');
     const { manager } = resolveEnqueueOptions(options);
-    const made = (jobs as readonly JobRequest[]).map(({ type, payload, ...rest }) => this.newJob(type, payload, rest));
+    const made = makeEach(jobs, ({ type, payload, ...rest }) => this.newJob(type, payload, rest));
     const { store } = await this.ready();
     this.refuseIfClosed();
     if (made.length > 0) await store.insert(made, manager);

@@ -135,7 +135,8 @@ export class Worker {
 
   private async claimBeside(): Promise<Attempt | undefined> {
     const sentAt = this.parts.clock.monotonic();
-    const claim = { ...this.claimOf(1), types: undefined };
+    const mostInterruptions = this.crew.hasSuspect ? this.mostInnocent : undefined;
+    const claim = this.claim({ types: undefined, limit: 1, mostInterruptions });
     const { claimed } = await this.answer(this.parts.store.exchange({ settle: [], claim }));
     return claimed.map((job) => this.hold(job, sentAt))[0];
   }
@@ -226,22 +227,31 @@ export class Worker {
 
   private nextClaim(): ClaimRequest | undefined {
     if (this.isStopping) return undefined;
-    const ahead = this.lookAhead.want(this.parts.clock.monotonic(), this.roundTripMs);
-    const { free, waiting } = this.crew;
+    const now = this.parts.clock.monotonic();
+    const ahead = this.lookAhead.want(now, this.roundTripMs);
+    const { free, waiting, hasSuspect } = this.crew;
     const isStocked = free <= 0 && waiting * 2 > ahead;
     const limit = free + ahead;
-    if (isStocked || limit <= 0) return undefined;
     const types = this.parts.claimTypes();
-    if (types?.length === 0) return undefined;
-    const appetite = this.crew.hasSuspect ? 'innocent' : (this.suspicion?.next(now) ?? 'anything');
-    return this.claimOf(types, appetite === 'one' ? 1 : limit, appetite === 'innocent');
+    if (isStocked || limit <= 0 || types?.length === 0) return undefined;
+    const appetite = hasSuspect ? 'innocent' : (this.suspicion?.next(now) ?? 'anything');
+    const mostInterruptions = appetite === 'innocent' ? this.mostInnocent : undefined;
+    return this.claim({ types, limit: appetite === 'one' ? 1 : limit, mostInterruptions });
+  }
+
+  private claim(wanted: Omit<ClaimRequest, 'owner' | 'leaseMs'>): ClaimRequest {
+    const { owner, leaseMs } = this.settings;
+    return { ...wanted, owner, leaseMs };
   }
 
   private restMs(claimed: number, claim: ClaimRequest | undefined): number {
     if (this.settler.size > 0 || (claim !== undefined && claimed >= claim.limit)) return 0;
     if (this.crew.free <= 0 && this.crew.waiting === 0) return Infinity;
     // Processes that started together should not ask together for ever.
-    return this.settings.pollMs * (0.9 + Math.random() * 0.1);
+    const restMs = this.settings.pollMs * (0.9 + Math.random() * 0.1);
+    const mayMissSuspect = claim?.mostInterruptions !== undefined && !this.crew.hasSuspect;
+    const untilSuspectMs = this.suspicion?.untilNextMs(this.parts.clock.monotonic()) ?? 0;
+    return mayMissSuspect ? Math.min(restMs, Math.max(1, untilSuspectMs)) : restMs;
   }
 
   private async settleBeside(ended: Ended): Promise<void> {

@@ -375,6 +375,17 @@ forEachDatabase((database) => {
       expect(rows.find(({ job_type: type }) => type === 'b')).toMatchObject({ payload: '2', max_retries: 9 });
     });
 
+    it.each([
+      ['a job', [{ type: 'a' }, { type: '' }], /^jobs\[1\]: a job type must not be empty/],
+      ['a payload', [{ type: 'a', payload: new Map() }], /^jobs\[0\]: payload is a Map/],
+      ['what is no job', [{ type: 'a' }, null], /^jobs\[1\]: a job is \{ type, payload, …options \}, got null/],
+      ['what is no list', 'a', /takes an array of .*, got 'a'/],
+    ])('says which one it refuses: %s', async (_what, jobs, message) => {
+      const queue = await rig.queue();
+
+      await expect(queue.enqueueMany(jobs as [])).rejects.toThrow(message);
+    });
+
     it('stores none when one is refused', async () => {
       const queue = await rig.queue();
 

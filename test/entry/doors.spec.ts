@@ -71,6 +71,7 @@ const doors = {
       'PayloadArguments',
       'PayloadOf',
       'PersistentQueueOptions',
+      'RetentionOptions',
       'SubmitOptions',
     ],
   },

@@ -87,7 +87,7 @@ forEachDatabase(
         { do: 'wait', gate: 'b', by: 'B' },
       ]);
       const beside = await rig.enqueue([
-        { do: 'wait', gate: 'a', by: 'A' },
+        { do: 'await abort', by: 'A' },
         { do: 'wait', gate: 'b', by: 'B' },
       ]);
       const a = await rig.start({ name: 'A' });
@@ -99,6 +99,7 @@ forEachDatabase(
 
       await rig.open('a');
       for (const id of [blocking, beside]) await a.prints(`(${id}) lost its claim`);
+      await until(async () => (await rig.count('aborted: lease lost', beside)) === 1);
 
       const rows = await rig.rows();
       expect(rows.map(({ claim_token: token }) => token)).toEqual(tokens);

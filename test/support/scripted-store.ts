@@ -54,7 +54,9 @@ export class ScriptedStore implements JobStore {
     const lost = request.settle.filter((settlement) => !this.settle(settlement));
     const claimed: ClaimedJob[] = [];
     while (claimed.length < (request.claim?.limit ?? 0)) {
-      const next = this.waiting.shift();
+      const most = request.claim?.mostInterruptions ?? Infinity;
+      const place = this.waiting.findIndex(({ interruptions }) => interruptions <= most);
+      const [next] = place === -1 ? [] : this.waiting.splice(place, 1);
       if (next === undefined) break;
       const job = { ...next, token: `token-${++this.serial}` };
       this.held.set(job.token, job);

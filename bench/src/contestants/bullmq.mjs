@@ -6,7 +6,7 @@ import { postgresStorage } from '../storages/postgres-storage.mjs';
 
 const name = 'noop';
 const prefix = 'jobs-bench';
-const concurrency = 100;
+const concurrency = 200;
 const setting = `concurrency ${concurrency}, removeOnComplete`;
 const ignored = async () => {};
 

@@ -4,7 +4,7 @@ import { postgresStorage } from '../storages/postgres-storage.mjs';
 const queue = 'noop';
 
 /** Its fastest setting for jobs that take no time: large batches, several of them at once, no pause while batches come back full. */
-const work = { batchSize: 1_000, localConcurrency: 4, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 };
+const work = { batchSize: 2_000, localConcurrency: 2, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 };
 
 const storage = postgresStorage({
   id: 'pg-boss',
@@ -20,7 +20,7 @@ const storage = postgresStorage({
 export const pgBoss = {
   id: 'pg-boss',
   name: 'pg-boss',
-  setting: 'batchSize 1000, localConcurrency 4, burstWhenBatchFull, useListenNotify',
+  setting: 'batchSize 2000, localConcurrency 2, burstWhenBatchFull, useListenNotify',
   ...storage,
   open: openSession,
 };

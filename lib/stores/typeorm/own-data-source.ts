@@ -26,14 +26,14 @@ export async function openOwnDataSource(app: DataSource, connections: number): P
 
 /**
  * Closes it, and waits for that a moment: a server that does not answer must not hold up a shutdown. What is under way then ends by its
- * own time-out.
+ * own time-out. A connection that breaks over it is closed as well.
  */
 export async function closeOwnDataSource(own: DataSource): Promise<void> {
   let stopTimer = (): void => {};
   const overdue = new Promise<void>((resolve) => {
     stopTimer = startTimer(closeMs, resolve, 'unref');
   });
-  await Promise.race([own.destroy(), overdue]).finally(() => stopTimer());
+  await Promise.race([own.destroy().catch(() => undefined), overdue]).finally(() => stopTimer());
 }
 
 function ownOptions(app: DataSourceOptions, connections: number): DataSourceOptions {

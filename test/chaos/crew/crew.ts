@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ChaosOptions } from '../options.js';
 import type { Ledger } from '../ledger/ledger.js';
-import { Proxy } from '../proxy.js';
+import { Proxy } from '../../support/proxy.js';
 import { Random } from '../random.js';
 import type { ChaosServer } from '../servers/server.js';
 import { Member, type Role } from './member.js';

@@ -2,7 +2,7 @@ import { startTimer } from '../../../lib/model/timer.js';
 import { Child } from '../../support/child.js';
 import type { Duty } from '../apps/duty.js';
 import type { Ledger } from '../ledger/ledger.js';
-import type { Proxy } from '../proxy.js';
+import type { Proxy } from '../../support/proxy.js';
 import type { Random } from '../random.js';
 
 const longestDismissalMs = 60_000;

@@ -76,6 +76,7 @@ describe('options of a job', () => {
     [{ manager: null }, 'manager must be the EntityManager'],
     [{ dely: 5 }, "has no option 'dely'"],
     ['now', "must be an object, got 'now'"],
+    [{ dataSource: {}, transaction: () => 1 }, 'are an EntityManager; pass it as { manager }'],
   ])('refuse %j', (options, message) => {
     expect(() => resolveEnqueueOptions(options)).toThrow(InvalidOptionError);
     expect(() => resolveEnqueueOptions(options)).toThrow(message);
