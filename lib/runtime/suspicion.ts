@@ -1,6 +1,3 @@
-/** What a claim may bring: anything, a single job whatever it is, or no suspects. */
-export type Appetite = 'anything' | 'one' | 'innocent';
-
 /** After so long without a suspect they are not looked out for any more: it costs a little with each claim. */
 const wearsOffMs = 60_000;
 /** How often a suspect may come while there are other jobs to run. */
@@ -21,21 +18,28 @@ export class Suspicion {
     this.seenAt = now;
   }
 
-  /** A suspect was claimed. */
+  /** Takes note of a suspect. */
   saw(now: number): void {
     this.seenAt = now;
   }
 
-  /** Says what the next claim may bring, and takes note that it is made. */
-  next(now: number): Appetite {
-    if (now - this.seenAt > wearsOffMs) return 'anything';
-    if (this.untilNextMs(now) > 0) return 'innocent';
+  /** Takes note of a claim that may have brought one. */
+  asked(now: number): void {
     this.askedAt = now;
-    return 'one';
   }
 
-  /** Milliseconds until a suspect may come again. */
-  untilNextMs(now: number): number {
+  /** Whether suspects are looked out for: they must come alone. */
+  isAwake(now: number): boolean {
+    return now - this.seenAt <= wearsOffMs;
+  }
+
+  /** Whether it is time to let one come, if there is one. */
+  isDue(now: number): boolean {
+    return this.isAwake(now) && this.untilDueMs(now) <= 0;
+  }
+
+  /** Milliseconds until it is. */
+  untilDueMs(now: number): number {
     return this.askedAt + intervalMs - now;
   }
 }

@@ -231,12 +231,19 @@ export class Worker {
     const ahead = this.lookAhead.want(now, this.roundTripMs);
     const { free, waiting, hasSuspect } = this.crew;
     const isStocked = free <= 0 && waiting * 2 > ahead;
-    const limit = free + ahead;
+    const limit = isStocked ? 0 : free + ahead;
     const types = this.parts.claimTypes();
-    if (isStocked || limit <= 0 || types?.length === 0) return undefined;
-    const appetite = hasSuspect ? 'innocent' : (this.suspicion?.next(now) ?? 'anything');
-    const mostInterruptions = appetite === 'innocent' ? this.mostInnocent : undefined;
-    return this.claim({ types, limit: appetite === 'one' ? 1 : limit, mostInterruptions });
+    if (types?.length === 0) return undefined;
+    // A stream is not held up for a suspect: that may come when the next jobs are at hand.
+    const mayWait = ahead > 0 ? isStocked : free > 0;
+    if (mayWait && !hasSuspect && this.suspicion?.isDue(now) === true) {
+      this.suspicion.asked(now);
+      return this.claim({ types, limit: 1, mostInterruptions: undefined });
+    }
+    const isCareful = hasSuspect || this.suspicion?.isAwake(now) === true;
+    return limit <= 0
+      ? undefined
+      : this.claim({ types, limit, mostInterruptions: isCareful ? this.mostInnocent : undefined });
   }
 
   private claim(wanted: Omit<ClaimRequest, 'owner' | 'leaseMs'>): ClaimRequest {
@@ -250,7 +257,7 @@ export class Worker {
     // Processes that started together should not ask together for ever.
     const restMs = this.settings.pollMs * (0.9 + Math.random() * 0.1);
     const mayMissSuspect = claim?.mostInterruptions !== undefined && !this.crew.hasSuspect;
-    const untilSuspectMs = this.suspicion?.untilNextMs(this.parts.clock.monotonic()) ?? 0;
+    const untilSuspectMs = this.suspicion?.untilDueMs(this.parts.clock.monotonic()) ?? 0;
     return mayMissSuspect ? Math.min(restMs, Math.max(1, untilSuspectMs)) : restMs;
   }
 

@@ -16,12 +16,13 @@ forEachDatabase(
     });
 
     it('an app that starts leaves the jobs of a live one alone', async () => {
+      const persistent = { lease: 10_000 };
       const id = await rig.enqueue([{ do: 'wait', gate: 'end' }]);
-      await rig.start();
+      await rig.start({ persistent });
       await until(async () => (await rig.count('start')) === 1);
       const { claim_token: token } = await rig.row();
 
-      await rig.start({ types: ['work', 'other'] });
+      await rig.start({ persistent, types: ['work', 'other'] });
       const other = await rig.enqueue([], { type: 'other' });
       await until(async () => (await rig.count('done', other)) === 1);
 

@@ -5,7 +5,7 @@ import { Rig } from '../support/rig/rig.js';
 import { until } from '../support/until.js';
 
 /** How often a lease is renewed while a test looks: several times its own length. */
-const renewals = 5;
+const renewals = 4;
 
 forEachDatabase((database) => {
   let rig: QueueRig;
@@ -24,7 +24,7 @@ forEachDatabase((database) => {
   });
 
   async function instance(): Promise<PersistentJobQueue> {
-    const queue = await rig.queue({ lease: 750, shutdownTimeout: 60_000 });
+    const queue = await rig.queue({ lease: 1_200, shutdownTimeout: 60_000 });
     queue.register('long', () => {
       runs += 1;
       return new Promise<void>((resolve) => (finish = resolve));

@@ -32,7 +32,7 @@ forEachDatabase(
       await rig.start({ persistent, types, machine: 'the same' });
       // The one whose death is proven is the sign that all of them have been judged.
       await until(async () => (await rig.row("job_type = 'dead'")).interruptions === 1);
-    }, 60_000);
+    }, 120_000);
 
     afterAll(async () => {
       await rig.close();

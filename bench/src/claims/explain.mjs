@@ -12,7 +12,8 @@ const explainers = {
     }, url),
   mysql: ({ url }, { text, values }) =>
     withMysql(async (connection) => {
-      const [rows] = await connection.query(`EXPLAIN ${text}`, values);
+      // Prepared, as the library does it: what is bound to a LIMIT could not be put in as text.
+      const [rows] = await connection.execute(`EXPLAIN ${text}`, values);
       return rows
         .map(
           ({ table, type, key, rows: count, Extra: extra }) => `${table}: ${type} by ${key}, ~${count} rows, ${extra}`,

@@ -107,7 +107,7 @@ export class Rig extends QueueRig {
     const appOptions: AppOptions = {
       name,
       dataSource: this.database.options(),
-      jobs: { ...jobs, persistent: { ...quickOptions, lease: 1_000, ...jobs.persistent } },
+      jobs: { ...jobs, persistent: { ...quickOptions, lease: 1_500, ...jobs.persistent } },
       types,
       gates: this.folder,
     };
