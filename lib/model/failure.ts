@@ -39,7 +39,8 @@ function textOf(error: unknown): string {
   }
 }
 
-function messageOf({ message, name }: Error): unknown {
+function messageOf(error: { readonly message: unknown; readonly name: unknown }): unknown {
+  const { message, name } = error;
   if (typeof message === 'object' && message !== null) return JSON.stringify(message);
   return message === '' || message === undefined ? name : String(message);
 }

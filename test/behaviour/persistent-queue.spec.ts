@@ -716,7 +716,7 @@ forEachDatabase((database) => {
       await queue.start();
       await until(async () => (await rig.rows()).length === 2);
 
-      expect((await rig.rows()).map(({ id }) => id).toSorted()).toEqual([kept?.id, waiting].toSorted());
+      expect(new Set((await rig.rows()).map(({ id }) => id))).toEqual(new Set([kept?.id, waiting]));
     });
 
     it('keeps failed jobs for ever unless told otherwise', async () => {
