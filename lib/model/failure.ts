@@ -39,10 +39,8 @@ function textOf(error: unknown): string {
   }
 }
 
-function messageOf(error: { readonly message: unknown; readonly name: unknown }): unknown {
-  const { message, name } = error;
-  if (typeof message === 'object' && message !== null) return JSON.stringify(message);
-  return message === '' || message === undefined ? name : String(message);
+function messageOf({ message, name }: { readonly message: unknown; readonly name: unknown }): unknown {
+  return message === '' || message === undefined ? name : plainTextOf(message);
 }
 
 function plainTextOf(error: unknown): unknown {

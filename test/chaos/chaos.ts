@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { DataSource } from 'typeorm';
+import { PersistentJobQueue } from '../../lib/queues/persistent-job-queue.js';
 import { killChildren } from '../support/child.js';
 import { QueueRig } from '../support/queue-rig.js';
 import { until } from '../support/until.js';
 import { noteLags } from './apps/duty.js';
+import { ledgerSink } from './apps/ledger-sink.js';
+import { OrderDesk, type Order } from './apps/order-desk.js';
 import { audit } from './audit/audit.js';
 import { harness } from './audit/disturbances.js';
 import { entriesOf, type Evidence, type Problem } from './audit/evidence.js';
@@ -19,7 +22,7 @@ import { readLedgers } from './ledger/read-ledgers.js';
 import type { ChaosOptions } from './options.js';
 import { openServer, type ChaosDatabase } from './servers/open-server.js';
 import type { ChaosServer } from './servers/server.js';
-import { ordersTable } from './terms.js';
+import { ordersTable, queueOptions } from './terms.js';
 
 /** How long the workers may take to drain what is left once nobody does them harm any more. */
 const drainMs = 120_000;
@@ -76,6 +79,7 @@ async function rage({ folder, apps, server, options }: Scene): Promise<{ evidenc
   await harmer.follow(planHarm(options, reach));
   crew.relieve();
   await crew.dismiss('producer');
+  await placeSuicide(dataSource, ledger);
   const rig = new QueueRig(dataSource);
   const isDrained = await drains(rig);
   await crew.dismiss('worker');
@@ -87,6 +91,16 @@ async function rage({ folder, apps, server, options }: Scene): Promise<{ evidenc
 
 function isUp(ledgers: string, { members }: Crew): boolean {
   return entriesOf(readLedgers(ledgers), 'up').length >= members.length;
+}
+
+/** A job that kills whoever runs it, among innocent ones: nobody else does harm any more, so it has to fail and they must not. */
+async function placeSuicide(dataSource: DataSource, ledger: Ledger): Promise<void> {
+  const queue = await PersistentJobQueue.create(dataSource, queueOptions, { sink: ledgerSink(ledger) });
+  const neighbours = (side: string): Order[] =>
+    Array.from({ length: 5 }, (_, index) => ({ key: `${side}-${index}`, kind: 'quick', ms: 0 }));
+  const suicide: Order = { key: 'suicide', kind: 'suicide', ms: 0 };
+  await new OrderDesk(ledger, dataSource, queue).placeMany([...neighbours('before'), suicide, ...neighbours('behind')]);
+  await queue.close();
 }
 
 async function drains(rig: QueueRig): Promise<boolean> {

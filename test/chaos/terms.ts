@@ -7,7 +7,7 @@ import type { PersistentQueueOptions } from '../../lib/model/queue-options.js';
 export const terms = {
   leaseMs: 3_000,
   shutdownMs: 1_000,
-  maxInterruptions: 12,
+  maxInterruptions: 8,
   /** Retries of jobs that always fail. */
   doomedRetries: 2,
   /** Retries of jobs whose handlers use the database, which is taken away from them time and again. */

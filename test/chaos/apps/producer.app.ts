@@ -4,11 +4,11 @@ import { PersistentJobQueue } from '../../../lib/queues/persistent-job-queue.js'
 import type { Kind } from '../ledger/fact.js';
 import { Random } from '../random.js';
 import { queueOptions } from '../terms.js';
-import { boot, leaveMark, openLedger, readDuty, terminated } from './duty.js';
+import { boot, openLedger, readDuty, terminated } from './duty.js';
 import { ledgerSink } from './ledger-sink.js';
 import { OrderDesk, type Order } from './order-desk.js';
 
-/** How often each kind comes. A job that kills process after process comes once from each producer: more leave nothing alive. */
+/** How often each kind comes. The one that kills process after process comes when all harm is done: its neighbours share its fate. */
 const kinds: Readonly<Partial<Record<Kind, number>>> = {
   quick: 6_000,
   slow: 500,
@@ -36,14 +36,10 @@ const dataSource = new DataSource(duty.source);
 let orders = 0;
 
 function nextOrder(): Order {
-  const kind = isTimeForSuicide() ? 'suicide' : random.weighted(kinds);
+  const kind = random.weighted(kinds);
   const [usual, rare] = durations[kind] ?? [0, 0];
   const ms = random.between(0, random.next() < 0.1 ? rare : usual);
   return { key: `${duty.member}.${process.pid}.${++orders}`, kind, ms, ...nextDelay() };
-}
-
-function isTimeForSuicide(): boolean {
-  return orders === 50 && leaveMark(duty.folder, `${duty.member}.suicide`);
 }
 
 function nextDelay(): { readonly delay?: number } {
