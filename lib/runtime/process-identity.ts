@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -27,6 +27,9 @@ export interface Kernel {
 
 /** Where processes leave a mark while they live, so that only owners of this file system are judged. */
 const markFolder = join(tmpdir(), 'nestjs-jobs');
+
+/** A crash is made good within hours, so a mark need not outlive a month. */
+const keptMarksMs = 30 * 86_400_000;
 
 const unknown = '-';
 
@@ -153,8 +156,19 @@ async function leaveMark(name: string): Promise<void> {
   try {
     await mkdir(markFolder, { recursive: true, mode: 0o1777 });
     await writeFile(markOf(name), '', { flag: 'wx' });
+    await sweepMarks();
   } catch {
     return;
+  }
+}
+
+/** Processes that died without jobs leave marks that nobody takes away. A live one that loses its mark is just not judged. */
+async function sweepMarks(): Promise<void> {
+  const outdated = Date.now() - keptMarksMs;
+  for (const file of await readdir(markFolder)) {
+    const path = join(markFolder, file);
+    const { mtimeMs } = await stat(path);
+    if (mtimeMs < outdated) await rm(path, { force: true });
   }
 }
 
