@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { transformSync } from '@swc/core';
@@ -97,6 +97,17 @@ describe('ProcessIdentity', () => {
       expect(await judge.isDead(name)).toBe(false);
     },
   );
+
+  it('takes away the marks of long ago', async () => {
+    const [old, other] = [await identity(machine().kernel), await identity(machine().kernel)];
+    const markOf = ({ name }: ProcessIdentity): string => join(tmpdir(), 'nestjs-jobs', name.split('/').at(-1) ?? '');
+    await utimes(markOf(old), 1, 1);
+
+    await identity(machine().kernel);
+
+    await expect(stat(markOf(old))).rejects.toThrow('ENOENT');
+    await expect(stat(markOf(other))).resolves.toBeDefined();
+  });
 
   it('judges nobody where the kernel says nothing', async () => {
     const mute: Kernel = { ...machine().kernel, boot: () => Promise.reject(new Error('no /proc')) };
