@@ -3,6 +3,7 @@
  * them. Afterwards a ledger kept outside of the queue must balance.
  */
 import { rm } from 'node:fs/promises';
+import { killChildren } from '../support/child.js';
 import { figuresOf } from './audit/figures.js';
 import { runChaos } from './chaos.js';
 import { readCommand, usage, type ChaosCommand } from './options.js';
@@ -40,6 +41,10 @@ async function runAll(command: ChaosCommand): Promise<number> {
   for (const database of command.databases) if (!(await run(database, command))) failures += 1;
   return failures;
 }
+
+// Whatever ends this process early, none of the others stays behind.
+process.on('exit', killChildren);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 
 const command = readArguments();
 const code = command === undefined ? 2 : Math.min(1, await runAll(command));

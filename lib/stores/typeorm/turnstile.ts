@@ -1,6 +1,6 @@
 /**
  * Lets so many pieces of work through at once, the others wait in the order of their coming. Inserts pass one that is narrower than
- * the pool: however many large ones the app asks for at once, a connection stays free for heartbeats and claims.
+ * the pool: however many large ones the app asks for at once, a connection stays free for claims.
  */
 export class Turnstile {
   private readonly waiting: (() => void)[] = [];

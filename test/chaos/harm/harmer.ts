@@ -24,17 +24,23 @@ export class Harmer {
   /** One kind of lasting harm at a time for each target: the end of one would end the other. */
   private readonly held = new Set<string>();
   private readonly underWay = new Set<Promise<void>>();
+  private readonly failures: unknown[] = [];
 
   constructor(private readonly parts: HarmerParts) {}
 
+  /** @throws what kept harm from being done: a server that did not come back, say */
   async follow(plan: readonly PlannedHarm[]): Promise<void> {
     const startedAt = monotonicMs();
     for (const harm of plan) {
       await sleep(startedAt + harm.at - monotonicMs());
-      const doing = this.begin(harm).finally(() => this.underWay.delete(doing));
+      if (this.failures.length > 0) break;
+      const doing = this.begin(harm)
+        .catch((error: unknown) => void this.failures.push(error))
+        .finally(() => this.underWay.delete(doing));
       this.underWay.add(doing);
     }
     await Promise.all(this.underWay);
+    if (this.failures.length > 0) throw new Error('harm could not be done', { cause: this.failures[0] });
   }
 
   private async begin({ what, target, ms }: PlannedHarm): Promise<void> {

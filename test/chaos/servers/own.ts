@@ -1,4 +1,5 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
@@ -21,7 +22,10 @@ export async function ownServer(type: 'postgres' | 'mysql'): Promise<ChaosServer
   const place = { folder: join(folder, 'data'), port: await freePort() };
   const engine = type === 'postgres' ? postgresEngine(place) : mariadbEngine(place);
   await engine.initialise();
-  const power = powerOf(engine, () => crash(join(place.folder, deaths[type].file), deaths[type].signal));
+  const pidFile = join(place.folder, deaths[type].file);
+  const power = powerOf(engine, () => crash(pidFile, deaths[type].signal));
+  const abandon = (): void => kill(pidFile, deaths[type].signal);
+  process.once('exit', abandon);
   await power.start();
   return {
     title: `${type} (a server of its own)`,
@@ -29,6 +33,7 @@ export async function ownServer(type: 'postgres' | 'mysql'): Promise<ChaosServer
     power,
     options: (proxyPort) => through(engine.options, proxyPort),
     close: async () => {
+      process.off('exit', abandon);
       await engine.stop();
       await rm(folder, { recursive: true, force: true });
     },
@@ -65,10 +70,23 @@ function through(options: DataSourceOptions, port: number | undefined): DataSour
 }
 
 async function crash(pidFile: string, signal: NodeJS.Signals): Promise<void> {
-  const [line = ''] = (await readFile(pidFile, 'utf8')).split('\n');
-  const pid = Number(line);
+  const pid = pidIn(pidFile);
   process.kill(pid, signal);
   await until(() => hasEnded(pid), { what: 'the end of the server' });
+}
+
+/** For the end of this process, when nobody stops the server any more. */
+function kill(pidFile: string, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pidIn(pidFile), signal);
+  } catch {
+    // It has ended already.
+  }
+}
+
+function pidIn(file: string): number {
+  const [line = ''] = readFileSync(file, 'utf8').split('\n');
+  return Number(line);
 }
 
 function hasEnded(pid: number): boolean {

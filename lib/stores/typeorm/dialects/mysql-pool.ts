@@ -141,27 +141,33 @@ export function execute(
   values: readonly MysqlValue[],
   timeout = answerMs,
 ): Promise<MysqlResult> {
-  return new Promise((resolve, reject) => {
-    connection.execute({ sql, values, timeout }, (error, result) => settle(error, result, resolve, reject));
-  });
+  return answerTo((answered) => connection.execute({ sql, values, timeout }, answered));
 }
 
 /** A statement without values. */
 export function say(connection: MysqlConnection, sql: string, timeout = answerMs): Promise<MysqlResult> {
+  return answerTo((answered) => connection.query({ sql, timeout }, answered));
+}
+
+/** @param send Sends a command; returns what mysql2 makes of it. */
+function answerTo(send: (answered: Callback) => unknown): Promise<MysqlResult> {
   return new Promise((resolve, reject) => {
-    connection.query({ sql, timeout }, (error, result) => settle(error, result, resolve, reject));
+    // The answer may come before there is a command.
+    const sent: { command?: unknown } = {};
+    sent.command = send((error, result) => {
+      if (error !== null && error !== undefined) {
+        forgetTimer(sent.command);
+        reject(asError(error));
+      } else if (Array.isArray(result)) resolve({ rows: result, affected: result.length });
+      else resolve({ rows: [], affected: Number(errorField(result, 'affectedRows') ?? 0) });
+    });
   });
 }
 
-function settle(
-  error: unknown,
-  result: unknown,
-  resolve: (result: MysqlResult) => void,
-  reject: (error: Error) => void,
-): void {
-  if (error !== null && error !== undefined) reject(asError(error));
-  else if (Array.isArray(result)) resolve({ rows: result, affected: result.length });
-  else resolve({ rows: [], affected: Number(errorField(result, 'affectedRows') ?? 0) });
+/** A command whose connection broke leaves its time-out behind, which would hold up the end of the process. */
+function forgetTimer(command: unknown): void {
+  const timer: unknown = Reflect.get(Object(command), 'queryTimeout');
+  if (typeof timer === 'object' && timer !== null) clearTimeout(timer as NodeJS.Timeout);
 }
 
 async function isRolledBack(connection: MysqlConnection): Promise<boolean> {

@@ -14,8 +14,13 @@ const { Pending, Running, Failed } = JobState;
 /** How many rows a statement names at the most. */
 const mostNamed = 2_048;
 
-export function run(connection: MysqlConnection, { text, values }: MysqlStatement): Promise<MysqlResult> {
-  return execute(connection, text, values);
+/** @param answerMs Milliseconds without an answer after which the connection is given up. Default 30 000. */
+export function run(
+  connection: MysqlConnection,
+  { text, values }: MysqlStatement,
+  answerMs?: number,
+): Promise<MysqlResult> {
+  return execute(connection, text, values, answerMs);
 }
 
 export function slicesOf<T>(values: readonly T[]): readonly (readonly T[])[] {

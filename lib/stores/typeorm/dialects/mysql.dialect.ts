@@ -11,15 +11,16 @@ import type {
 import { toForeignClaims, toRecoveredJob, toText } from '../job-row.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
+import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
 import { MysqlInserter } from './mysql-inserter.js';
-import { MysqlConnections, retryMysql, type MysqlConnection } from './mysql-pool.js';
+import { MysqlConnections, retryMysql, type MysqlConnection, type MysqlResult } from './mysql-pool.js';
 import { mysqlSchemaAccess } from './mysql-schema.js';
-import { extendStatement, lockHeldStatement, run, slicesOf } from './mysql-statements.js';
+import { extendStatement, lockHeldStatement, run, slicesOf, type MysqlStatement } from './mysql-statements.js';
 import {
   disownStatement,
   expiredStatement,
@@ -52,19 +53,21 @@ export class MysqlDialect implements SqlDialect {
   private opened: Opened | undefined;
   private readonly names: SqlNames;
   private readonly inserts: Turnstile;
+  private readonly heart: Heart<MysqlConnections>;
 
   constructor(
     private readonly app: DataSource,
     private readonly settings: MysqlSettings,
   ) {
     this.names = sqlNames(settings.name, '`');
-    this.inserts = new Turnstile(settings.connections - 1);
+    this.inserts = new Turnstile(besideHeart(settings.connections) - 1);
+    this.heart = new Heart(app, (own) => new MysqlConnections(own));
   }
 
   async open(): Promise<void> {
     await this.close();
     const { table } = this.names;
-    const own = await openOwnDataSource(this.app, this.settings.connections);
+    const own = await openOwnDataSource(this.app, besideHeart(this.settings.connections));
     const connections = new MysqlConnections(own);
     const inserter = new MysqlInserter(connections, table);
     const claimer = new MysqlClaimer(connections, table);
@@ -144,18 +147,20 @@ export class MysqlDialect implements SqlDialect {
   async close(): Promise<void> {
     const { opened } = this;
     this.opened = undefined;
-    if (opened !== undefined) await closeOwnDataSource(opened.own);
+    await Promise.all([opened === undefined ? undefined : closeOwnDataSource(opened.own), this.heart.close()]);
   }
 
-  private extendSlice(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+  /** What was not extended is looked for afterwards: it is lost, or its job has been settled meanwhile. */
+  private async extendSlice(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
     const { table } = this.names;
-    return this.transaction(async (connection) => {
-      const { affected } = await run(connection, extendStatement(table, leases, leaseMs));
-      if (affected === leases.length) return [];
-      const { rows } = await run(connection, lockHeldStatement(table, leases));
-      const held = new Set(rows.map((row) => row['claim_token']));
-      return leases.filter(({ token }) => !held.has(token));
-    });
+    const connections = this.settings.connections === 1 ? this.parts().connections : await this.heart.way();
+    const ask = (statement: MysqlStatement): Promise<MysqlResult> =>
+      retryMysql(() => connections.use((connection) => run(connection, statement, heartbeatAnswerMs(leaseMs))));
+    const { affected } = await ask(extendStatement(table, leases, leaseMs));
+    if (affected === leases.length) return [];
+    const { rows } = await ask(lockHeldStatement(table, leases));
+    const held = new Set(rows.map((row) => row['claim_token']));
+    return leases.filter(({ token }) => !held.has(token));
   }
 
   private transaction<T>(work: (connection: MysqlConnection) => Promise<T>): Promise<T> {

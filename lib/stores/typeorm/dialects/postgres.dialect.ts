@@ -15,6 +15,7 @@ import { isAnyDueNow } from '../due-now.js';
 import { toClaimedJob, toForeignClaims, toRecoveredJob, toText } from '../job-row.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
+import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
@@ -60,19 +61,21 @@ export class PostgresDialect implements SqlDialect {
   private pool: PgPool | undefined;
   private names: SqlNames;
   private readonly inserts: Turnstile;
+  private readonly heart: Heart<PgPool>;
 
   constructor(
     private readonly app: DataSource,
     private readonly settings: PostgresSettings,
   ) {
     this.names = sqlNames(settings.name, '"');
-    this.inserts = new Turnstile(settings.connections - 1);
+    this.inserts = new Turnstile(besideHeart(settings.connections) - 1);
+    this.heart = new Heart(app, postgresPool);
   }
 
   async open(): Promise<void> {
     await this.close();
     this.names = sqlNames(this.settings.name, '"');
-    this.own = await openOwnDataSource(this.app, this.settings.connections);
+    this.own = await openOwnDataSource(this.app, besideHeart(this.settings.connections));
     this.pool = postgresPool(this.own);
     await ensureSchema(this.settings.schema, postgresSchemaAccess(this.pool), this.names);
     const schema = await findPostgresSchema(this.pool, this.names);
@@ -106,7 +109,9 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
-    const { rows } = await this.run(extendStatement(this.names.table, leases, leaseMs));
+    const pool = this.settings.connections === 1 ? this.openPool() : await this.heart.way();
+    const query = { ...extendStatement(this.names.table, leases, leaseMs), query_timeout: heartbeatAnswerMs(leaseMs) };
+    const { rows } = await this.retried(() => pool.query(query));
     const kept = new Set(rows.map((row) => row['token']));
     return leases.filter(({ token }) => !kept.has(token));
   }
@@ -148,7 +153,7 @@ export class PostgresDialect implements SqlDialect {
     const { own } = this;
     this.own = undefined;
     this.pool = undefined;
-    if (own !== undefined) await closeOwnDataSource(own);
+    await Promise.all([own === undefined ? undefined : closeOwnDataSource(own), this.heart.close()]);
   }
 
   private run(statement: PgStatement): Promise<PgResult> {

@@ -1,0 +1,54 @@
+import type { DataSource } from 'typeorm';
+import { closeOwnDataSource, openOwnDataSource } from './own-data-source.js';
+
+interface Opened<T> {
+  readonly own: DataSource;
+  readonly way: T;
+}
+
+/**
+ * A connection for heartbeats only, opened when there is a first lease to extend.
+ *
+ * Connections can go silent without an end, and whatever waits on one holds it for its whole time-out. Were they shared, a few such
+ * statements would keep every heartbeat from the database, and leases would end although a new connection would work.
+ */
+export class Heart<T> {
+  private opening: Promise<Opened<T>> | undefined;
+
+  /** @param wayOf How the dialect reaches the database through a DataSource. */
+  constructor(
+    private readonly app: DataSource,
+    private readonly wayOf: (own: DataSource) => T,
+  ) {}
+
+  async way(): Promise<T> {
+    this.opening ??= this.open();
+    try {
+      return (await this.opening).way;
+    } catch (error) {
+      this.opening = undefined;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.opening?.catch(() => undefined);
+    this.opening = undefined;
+    if (opened !== undefined) await closeOwnDataSource(opened.own);
+  }
+
+  private async open(): Promise<Opened<T>> {
+    const own = await openOwnDataSource(this.app, 1);
+    return { own, way: this.wayOf(own) };
+  }
+}
+
+/** How many of these connections are left for everything else. */
+export function besideHeart(connections: number): number {
+  return Math.max(1, connections - 1);
+}
+
+/** How long a heartbeat waits for its answer, milliseconds: then there is time for another one, on a new connection. */
+export function heartbeatAnswerMs(leaseMs: number): number {
+  return Math.ceil(leaseMs / 3);
+}
