@@ -32,9 +32,9 @@ export class Heart<T> {
   }
 
   async close(): Promise<void> {
-    const opened = await this.opening?.catch(() => undefined);
+    const { opening } = this;
     this.opening = undefined;
-    if (opened !== undefined) await closeOwnDataSource(opened.own);
+    if (opening !== undefined) await closeOwnDataSource(opening.then(({ own }) => own));
   }
 
   private async open(): Promise<Opened<T>> {

@@ -27,13 +27,18 @@ export async function openOwnDataSource(app: DataSource, connections: number): P
 /**
  * Closes it, and waits for that a moment: a server that does not answer must not hold up a shutdown. What is under way then ends by its
  * own time-out. A connection that breaks over it is closed as well.
+ *
+ * @param own May still be on its way.
  */
-export async function closeOwnDataSource(own: DataSource): Promise<void> {
+export async function closeOwnDataSource(own: DataSource | Promise<DataSource>): Promise<void> {
   let stopTimer = (): void => {};
   const overdue = new Promise<void>((resolve) => {
     stopTimer = startTimer(closeMs, resolve, 'unref');
   });
-  await Promise.race([own.destroy().catch(() => undefined), overdue]).finally(() => stopTimer());
+  const closed = Promise.resolve(own)
+    .then((opened) => opened.destroy())
+    .catch(() => undefined);
+  await Promise.race([closed, overdue]).finally(() => stopTimer());
 }
 
 function ownOptions(app: DataSourceOptions, connections: number): DataSourceOptions {

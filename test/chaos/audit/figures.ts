@@ -17,7 +17,7 @@ export interface Figures {
   readonly processes: number;
   readonly killedByJobs: number;
   readonly failedBoots: number;
-  /** Runs during which their process died or was cut off for long. */
+  /** Runs whose process died, or that were told to end since their claim was lost. */
   readonly interruptions: number;
   /** Runs that began after an interrupted one of the same job. */
   readonly repeats: number;
@@ -47,8 +47,7 @@ export function figuresOf(evidence: Evidence): Figures {
     processes: entriesOf(entries, 'spawned').length,
     killedByJobs: entriesOf(entries, 'suicide').length,
     failedBoots: entriesOf(entries, 'boot failed').length,
-    interruptions: files.flatMap(({ runs }) => runs).filter((run) => wasInterrupted(run, undefined, disturbances))
-      .length,
+    interruptions: files.flatMap(({ runs }) => runs).filter(hasLostItsClaim).length,
     repeats: pairs.length,
     recoveries: recoveriesOf(pairs, entries),
     afterRestarts: afterRestartsOf(entries),
@@ -61,10 +60,13 @@ function pairsOf({ runs }: JobFile): readonly (readonly [Run, Run])[] {
   return runs.slice(1).map((next, index) => [runs[index] ?? next, next]);
 }
 
-function wasInterrupted({ start, end }: Run, next: Run | undefined, disturbances: Disturbances): boolean {
-  if (end?.how === 'threw' && (next === undefined || end.at <= next.start.at)) return false;
-  const until = Math.min(next?.start.at ?? Infinity, end?.at ?? Infinity);
-  return disturbances.mayHaveLost(start.pid, start.at, end?.at, until);
+function hasLostItsClaim({ end }: Run): boolean {
+  return end === undefined || end.aborted === 'lease lost';
+}
+
+function wasInterrupted({ start, end }: Run, next: Run, disturbances: Disturbances): boolean {
+  if (end?.how === 'threw' && end.at <= next.start.at) return false;
+  return disturbances.mayHaveLost(start.pid, start.at, end?.at, next.start.at);
 }
 
 /** For each death the first of its jobs: the others may have to wait their turn behind jobs that are due. */

@@ -12,4 +12,8 @@ describe('closeOwnDataSource', () => {
 
     await expect(closeOwnDataSource(breaking)).resolves.toBeUndefined();
   });
+
+  it('does not wait for one that never opens', async () => {
+    await expect(closeOwnDataSource(new Promise(() => undefined))).resolves.toBeUndefined();
+  });
 });
