@@ -9,6 +9,8 @@ export interface HandlerPolicy {
   readonly backoff?: Backoff | undefined;
   /** Milliseconds after which an attempt counts as failed. */
   readonly timeout?: number | undefined;
+  readonly priority?: number | undefined;
+  readonly queue?: string | undefined;
 }
 
 /** The handler of one job type. */

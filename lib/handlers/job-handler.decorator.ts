@@ -1,9 +1,11 @@
 import { checkDuration, checkInteger, checkKnownKeys } from '../model/check.js';
+import { checkPriority } from '../model/enqueue-options.js';
 import { DuplicateHandlerError, InvalidHandlerError, InvalidJobTypeError } from '../model/errors.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { JobContext } from '../model/job-context.js';
 import type { JobType, PayloadFit } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
+import { checkQueueName } from '../model/queue-name.js';
 import { mostRetries } from '../model/queue-options.js';
 import { resolveBackoff, type BackoffOptions } from '../model/retry-policy.js';
 import { addMark, methodSource, ownerName, ownMarks, type HandlerMark, type MethodName } from './handler-metadata.js';
@@ -16,6 +18,10 @@ export interface JobHandlerOptions {
   backoff?: BackoffOptions;
   /** An attempt that takes longer than this many milliseconds counts as failed. 0 means no limit. */
   timeout?: number;
+  /** Of jobs that are due the one with the lower number runs first. From -100 to 100. A job's own `priority` wins over it. Default 0. */
+  priority?: number;
+  /** The queue that its persistent jobs wait in. A job's own `queue` wins over it. Default 'default'. */
+  queue?: string;
   /** The name of the one `JobsModule` that this handler serves. Default: every one. */
   instance?: string;
 }
@@ -31,7 +37,7 @@ type FittingMethod<T extends string, H> = H extends (payload: infer P, ...rest: 
   ? PayloadFit<T, P>
   : unknown;
 
-const knownOptions = ['maxRetries', 'backoff', 'timeout', 'instance'];
+const knownOptions = ['maxRetries', 'backoff', 'timeout', 'priority', 'queue', 'instance'];
 
 /**
  * Makes a method of a provider or controller the handler of a job type.
@@ -83,6 +89,8 @@ function makeMark(source: string, type: unknown, options: unknown): HandlerMark 
       maxRetries: read('maxRetries', (name, value) => checkInteger(name, value, 0, mostRetries)),
       backoff: read('backoff', (name, value) => resolveBackoff(value, name)),
       timeout: read('timeout', checkDuration),
+      priority: read('priority', checkPriority),
+      queue: read('queue', checkQueueName),
     },
   };
 }

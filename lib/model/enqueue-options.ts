@@ -1,5 +1,6 @@
 import { checkDuration, checkInteger, checkKnownKeys, longestMs, show } from './check.js';
 import { InvalidOptionError } from './errors.js';
+import { checkQueueName } from './queue-name.js';
 import { mostRetries } from './queue-options.js';
 
 /** When a job is due. */
@@ -14,10 +15,14 @@ export interface DueOptions {
 export interface SubmitOptions extends DueOptions {
   /** Retries after the first attempt. Default: what the handler says, then what the queue says. */
   maxRetries?: number | undefined;
+  /** Of two jobs that are due, the one with the LOWER number runs first, however old the other is. From -100 to 100. Default: what the handler says, then 0. */
+  priority?: number | undefined;
 }
 
 /** Options of one persistent job. */
 export interface EnqueueOptions extends SubmitOptions {
+  /** The queue it waits in; the option `queues` says who works on it. Default: what the handler says, then 'default'. */
+  queue?: string | undefined;
   /**
    * The EntityManager that `dataSource.transaction()` hands out: the job is stored in that transaction, is not seen before it
    * commits, and never existed when it rolls back.
@@ -30,10 +35,12 @@ export interface ResolvedEnqueueOptions {
   readonly delayMs: number;
   readonly runAt: number | undefined;
   readonly maxRetries: number | undefined;
+  readonly priority: number | undefined;
+  readonly queue: string | undefined;
   readonly manager: unknown;
 }
 
-const submitKeys = ['delay', 'runAt', 'maxRetries'];
+const submitKeys = ['delay', 'runAt', 'maxRetries', 'priority'];
 
 /** Any moment before 1980 in milliseconds is one in seconds. */
 const earliestMs = 315_532_800_000;
@@ -45,13 +52,15 @@ export function resolveSubmitOptions(options: unknown): ResolvedEnqueueOptions {
 
 /** @throws InvalidOptionError */
 export function resolveEnqueueOptions(options: unknown): ResolvedEnqueueOptions {
-  return resolve(options, [...submitKeys, 'manager']);
+  return resolve(options, [...submitKeys, 'queue', 'manager']);
 }
 
 const nothing: ResolvedEnqueueOptions = Object.freeze({
   delayMs: 0,
   runAt: undefined,
   maxRetries: undefined,
+  priority: undefined,
+  queue: undefined,
   manager: undefined,
 });
 
@@ -60,7 +69,7 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
   if (isEntityManager(options)) {
     throw new InvalidOptionError('the options of a job are an EntityManager; pass it as { manager }');
   }
-  const { delay, runAt, maxRetries, manager } = checkKnownKeys('the options of a job', options, keys);
+  const { delay, runAt, maxRetries, priority, queue, manager } = checkKnownKeys('the options of a job', options, keys);
   if (delay !== undefined && runAt !== undefined) {
     throw new InvalidOptionError('delay and runAt exclude each other; give the one that you mean');
   }
@@ -73,8 +82,15 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
     delayMs: delay === undefined ? 0 : checkDuration('delay', delay),
     runAt: runAt === undefined ? undefined : checkMoment('runAt', runAt),
     maxRetries: maxRetries === undefined ? undefined : checkInteger('maxRetries', maxRetries, 0, mostRetries),
+    priority: priority === undefined ? undefined : checkPriority('priority', priority),
+    queue: queue === undefined ? undefined : checkQueueName('queue', queue),
     manager,
   };
+}
+
+/** @throws InvalidOptionError unless `priority` is a whole number from -100 to 100: each one in use costs every claim a look. */
+export function checkPriority(option: string, priority: unknown): number {
+  return checkInteger(option, priority, -100, 100);
 }
 
 function isEntityManager(options: unknown): boolean {

@@ -8,6 +8,10 @@ export interface NewJob {
   /** The payload as JSON text. */
   readonly payload: string;
   readonly maxRetries: number;
+  /** The queue it waits in. Default 'default'. */
+  readonly queue?: string | undefined;
+  /** Lower runs first. Default 0. */
+  readonly priority?: number | undefined;
   /** Milliseconds from now, by the store's clock, until the job is due. Ignored where `runAt` is given. */
   readonly delayMs: number;
   /** Moment at which the job is due, epoch milliseconds. */

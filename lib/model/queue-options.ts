@@ -1,7 +1,10 @@
 import { checkDuration, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
 import { InvalidOptionError } from './errors.js';
+import { checkQueueName } from './queue-name.js';
 import { resolveBackoff, type Backoff, type BackoffOptions } from './retry-policy.js';
 import { checkTableName, defaultTableName } from './table-name.js';
+
+const mostWorkers = 10_000;
 
 /** Most retries that a job may have. */
 export const mostRetries = 10_000;
@@ -40,6 +43,11 @@ export interface PersistentQueueOptions extends CommonQueueOptions {
   tableName?: string;
   /** 'auto' makes and updates the table, 'check' only looks whether it is right, 'none' trusts you. Default 'auto'. */
   schema?: 'auto' | 'check' | 'none';
+  /**
+   * Queues that have workers of their own in this process, and how many: `{ mail: 2 }`. `workers` serve all the others, and may then be 0, so that this
+   * process works on the named queues alone. Default: none.
+   */
+  queues?: Record<string, number>;
   /** How often an idle process looks for due jobs when nothing wakes it. Default 500. */
   pollInterval?: number;
   /** A claim that was not renewed for this long counts as a dead worker's. Renewed three times in that time. At least 250; a few seconds are the least that makes sense. Default 30 000. */
@@ -81,6 +89,7 @@ export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
   readonly dataSource: unknown;
   readonly tableName: string;
   readonly schema: 'auto' | 'check' | 'none';
+  readonly queues: Readonly<Record<string, number>>;
   readonly pollInterval: number;
   readonly lease: number;
   readonly maxInterruptions: number;
@@ -124,10 +133,12 @@ export function resolveMemoryOptions(options: unknown = {}, path = 'memory'): Re
 
 /** Completes and checks the options of the persistent queue. @throws InvalidOptionError */
 export function resolvePersistentOptions(options: unknown = {}, path = 'persistent'): ResolvedPersistentOptions {
-  const given = complete(options, path, { ...persistentDefaults, dataSource: undefined, retention: {} });
+  const given = complete(options, path, { ...persistentDefaults, dataSource: undefined, retention: {}, queues: {} });
   const at = (key: string) => [`${path}.${key}`, given[key]] as const;
+  const queues = resolveQueues(`${path}.queues`, given['queues']);
   return Object.freeze({
-    ...resolveCommon(given, path),
+    ...resolveCommon(given, path, Object.keys(queues).length === 0 ? 1 : 0),
+    queues,
     dataSource: given['dataSource'],
     tableName: checkTableName(`${path}.tableName`, given['tableName']),
     schema: checkOneOf(...at('schema'), ['auto', 'check', 'none'] as const),
@@ -145,9 +156,9 @@ export function resolvePersistentOptions(options: unknown = {}, path = 'persiste
   });
 }
 
-function resolveCommon(given: Record<string, unknown>, path: string): ResolvedQueueOptions {
+function resolveCommon(given: Record<string, unknown>, path: string, fewest = 1): ResolvedQueueOptions {
   return {
-    workers: checkWorkers(given['workers'], `${path}.workers`),
+    workers: checkInteger(`${path}.workers`, given['workers'], fewest, mostWorkers),
     maxRetries: checkInteger(`${path}.maxRetries`, given['maxRetries'], 0, mostRetries),
     backoff: resolveBackoff(given['backoff'], `${path}.backoff`),
     timeout: checkDuration(`${path}.timeout`, given['timeout']),
@@ -157,7 +168,18 @@ function resolveCommon(given: Record<string, unknown>, path: string): ResolvedQu
 
 /** @throws InvalidOptionError unless `workers` is a whole number from 1 to 10 000. */
 export function checkWorkers(workers: unknown, name = 'workers'): number {
-  return checkInteger(name, workers, 1, 10_000);
+  return checkInteger(name, workers, 1, mostWorkers);
+}
+
+function resolveQueues(option: string, value: unknown): Readonly<Record<string, number>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidOptionError(`${option} must be an object like { mail: 2 }, got ${show(value)}`);
+  }
+  const checked = Object.entries(value).map(([queue, workers]: [string, unknown]) => [
+    checkQueueName(`a name in ${option}`, queue),
+    checkWorkers(workers, `${option}.${queue}`),
+  ]);
+  return Object.freeze(Object.fromEntries(checked) as Record<string, number>);
 }
 
 function resolveRetention(option: string, value: unknown): ResolvedPersistentOptions['retention'] {

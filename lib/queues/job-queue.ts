@@ -1,5 +1,5 @@
 import { Executor } from '../execution/executor.js';
-import { HandlerRegistry } from '../handlers/handler-registry.js';
+import { HandlerRegistry, type HandlerPolicy } from '../handlers/handler-registry.js';
 import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
@@ -12,6 +12,8 @@ import type { NewJob } from '../model/job.js';
 import { encodePayload } from '../model/payload.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
 import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
+import { ClaimDesk } from '../runtime/claim-desk.js';
+import { SuspectSeat } from '../runtime/suspect-seat.js';
 import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
@@ -161,18 +163,18 @@ export class JobQueue {
       );
     }
     const text = encodePayload(payload, largestPayload);
-    return this.newJob({ type, payload: text, run: undefined, options, maxRetries: handler?.policy.maxRetries });
+    return this.newJob({ type, payload: text, run: undefined, options }, handler?.policy);
   }
 
   private functionJob(work: unknown, options: unknown): NewJob {
     if (typeof work === 'function') {
       const run = work as NewJob['run'];
-      return this.newJob({ type: 'job', payload: '', run, options, maxRetries: undefined });
+      return this.newJob({ type: 'job', payload: '', run, options });
     }
     if (typeof work === 'object' && work !== null && 'run' in work && typeof work.run === 'function') {
       const job = work as MemoryJob;
       const type = job.name === undefined ? 'job' : checkJobType(job.name);
-      return this.newJob({ type, payload: '', run: (context) => job.run(context), options, maxRetries: undefined });
+      return this.newJob({ type, payload: '', run: (context) => job.run(context), options });
     }
     throw new InvalidHandlerError(
       `submit takes a function, an object with a run() method, or a job type with its payload, got ${show(work)}`,
@@ -180,14 +182,16 @@ export class JobQueue {
   }
 
   private newJob(
-    given: Pick<NewJob, 'type' | 'payload' | 'run'> & { options: unknown; maxRetries: number | undefined },
+    given: Pick<NewJob, 'type' | 'payload' | 'run'> & { readonly options: unknown },
+    policy?: HandlerPolicy,
   ): NewJob {
-    const { delayMs, runAt, maxRetries } = resolveSubmitOptions(given.options);
+    const { delayMs, runAt, maxRetries, priority } = resolveSubmitOptions(given.options);
     return {
       id: `memory-${++this.submitted}`,
       type: given.type,
       payload: given.payload,
-      maxRetries: maxRetries ?? given.maxRetries ?? this.options.maxRetries,
+      maxRetries: maxRetries ?? policy?.maxRetries ?? this.options.maxRetries,
+      priority: priority ?? policy?.priority,
       delayMs,
       runAt,
       run: given.run,
@@ -204,6 +208,8 @@ export class JobQueue {
       executor: new Executor(handlers, options),
       makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
       keeper: undefined,
+      desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
+      seat: new SuspectSeat(),
       claimTypes: () => undefined,
     };
     return new Worker(parts, {

@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from 'uuid';
 import { Executor } from '../execution/executor.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { systemClock, type Clock } from '../model/clock.js';
@@ -6,9 +5,7 @@ import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-opt
 import { QueueClosedError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
-import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
-import { encodePayload } from '../model/payload.js';
 import {
   checkWorkers,
   resolvePersistentOptions,
@@ -22,6 +19,7 @@ import type { JobStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
 import { InsertBatcher } from './insert-batcher.js';
 import { makeEach, type JobRequest } from './job-request.js';
+import { makeNewJob } from './new-job.js';
 import { graceMs, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
 
@@ -162,7 +160,7 @@ export class PersistentJobQueue {
    * @throws InvalidOptionError; whatever keeps the table from being opened.
    */
   async start(workers: number = this.options.workers): Promise<void> {
-    checkWorkers(workers);
+    if (workers !== this.options.workers) checkWorkers(workers);
     this.refuseIfClosed();
     const change = ++this.changes;
     await this.stopping;
@@ -210,11 +208,11 @@ export class PersistentJobQueue {
   }
 
   private newJob(type: string, payload: unknown, options: unknown): NewJob {
-    checkJobType(type);
-    const { delayMs, runAt, maxRetries } = resolveEnqueueOptions(options);
-    const text = encodePayload(payload, this.options.maxPayloadSize);
-    const retries = maxRetries ?? this.handlers.get(type)?.policy.maxRetries ?? this.options.maxRetries;
-    return { id: uuidv7(), type, payload: text, maxRetries: retries, delayMs, runAt };
+    const { maxRetries, maxPayloadSize } = this.options;
+    return makeNewJob(
+      { type, payload, options },
+      { policy: this.handlers.get(type)?.policy, maxRetries, maxPayloadSize },
+    );
   }
 
   private async ready(): Promise<Opened> {
@@ -262,6 +260,7 @@ export class PersistentJobQueue {
       pollMs: options.pollInterval,
       leaseMs: options.lease,
       prefetch: options.prefetch,
+      queues: options.queues,
       maxInterruptions: options.maxInterruptions,
       keepFailedMs: options.retention.failed,
       interruptionBackoffMs: options.interruptionBackoff,

@@ -1,3 +1,4 @@
+import { Watch } from './watch.js';
 import type { Clock } from '../model/clock.js';
 
 export interface ClaimDeskParts {
@@ -9,11 +10,12 @@ export interface ClaimDeskParts {
 }
 
 /**
- * Where all claims of one worker pass. A claim whose answer got lost on the way leaves jobs under our name that nobody runs,
+ * Where all claims of one process pass. A claim whose answer got lost on the way leaves jobs under our name that nobody runs,
  * and that nobody else may take; they are given back before the next claim, and now and then in case a statement that was given up has
  * come through late. Never while a claim is under way, whose jobs would look just like that.
  */
 export class ClaimDesk {
+  private readonly watch = new Watch();
   private underWay = 0;
   private disowning: Promise<void> | undefined;
   private mustDisown = false;
@@ -29,8 +31,7 @@ export class ClaimDesk {
    * @param claim Resolves when what it claimed is held. What it throws may or may not have taken effect.
    */
   async pass<T>(claim: () => Promise<T>): Promise<T> {
-    if (this.underWay === 0 && this.isDue()) this.disowning ??= this.disown();
-    await this.disowning;
+    while (this.disowning !== undefined || this.isDue()) await this.tidy();
     this.underWay += 1;
     try {
       return await claim();
@@ -39,7 +40,15 @@ export class ClaimDesk {
       throw error;
     } finally {
       this.underWay -= 1;
+      this.watch.notify();
     }
+  }
+
+  /** Several workers claim all the time: those that come now wait until the claims under way are through. */
+  private async tidy(): Promise<void> {
+    if (this.disowning === undefined && this.underWay > 0) return this.watch.until(() => this.underWay === 0);
+    this.disowning ??= this.disown();
+    await this.disowning;
   }
 
   private isDue(): boolean {

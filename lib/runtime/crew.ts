@@ -4,11 +4,13 @@ import type { Clock } from '../model/clock.js';
 import { Fifo } from '../model/fifo.js';
 import type { Outcome } from '../model/outcome.js';
 import type { Ended, Settler } from './settler.js';
+import type { SuspectSeat } from './suspect-seat.js';
 
 export interface CrewParts {
   readonly executor: Executor;
   readonly settler: Settler;
   readonly clock: Clock;
+  readonly seat: SuspectSeat;
   /** Whether its lease may be over, so that another worker may have the job by now. */
   readonly isOver: (attempt: Attempt) => boolean;
   /** Called after each attempt that has ended, and when the last one is gone. */
@@ -27,7 +29,6 @@ export class Crew {
   private suspect: Attempt | undefined;
   /** Has the next free slot, and starts when no other suspect is left to be settled. */
   private nextSuspect: Attempt | undefined;
-  private readonly unsettledSuspects = new Set<Attempt>();
   private slots = 0;
 
   constructor(private readonly parts: CrewParts) {}
@@ -38,7 +39,7 @@ export class Crew {
 
   /** Whether no further suspect may be claimed. */
   get hasSuspect(): boolean {
-    return this.suspect !== undefined || this.nextSuspect !== undefined;
+    return this.parts.seat.isTaken;
   }
 
   get waiting(): number {
@@ -65,7 +66,7 @@ export class Crew {
   close(): void {
     this.slots = 0;
     this.giveBackWaiting();
-    if (this.nextSuspect !== undefined) this.giveBack(this.nextSuspect);
+    if (this.nextSuspect !== undefined) this.giveBackSuspect(this.nextSuspect);
     this.nextSuspect = undefined;
   }
 
@@ -73,14 +74,15 @@ export class Crew {
   admit(attempt: Attempt, isSuspect: boolean): void {
     if (this.slots === 0) this.giveBack(attempt);
     else if (!isSuspect) this.buffer.push(attempt);
-    else if (!this.hasSuspect) this.nextSuspect = attempt;
+    else if (!this.hasSuspect) this.seat(attempt);
     else this.giveBackSuspect(attempt);
   }
 
   /** The store has these. */
   stored(batch: readonly Ended[]): void {
-    if (this.unsettledSuspects.size === 0) return;
-    for (const { attempt } of batch) this.unsettledSuspects.delete(attempt);
+    const { seat } = this.parts;
+    if (seat.isClear) return;
+    for (const { attempt } of batch) seat.settled(attempt);
   }
 
   /** Puts waiting jobs on free slots. */
@@ -124,6 +126,7 @@ export class Crew {
   abandon(): void {
     for (const attempt of this.running) this.parts.settler.add(attempt, { outcome: { kind: 'abandoned' } });
     this.running.clear();
+    if (this.suspect !== undefined) this.parts.seat.leave(this.suspect, 'gone');
     this.suspect = undefined;
     this.parts.onEnded();
   }
@@ -133,12 +136,18 @@ export class Crew {
     return this.running.size + (this.nextSuspect === undefined ? 0 : 1);
   }
 
+  private seat(attempt: Attempt): void {
+    this.nextSuspect = attempt;
+    this.parts.seat.take(attempt);
+  }
+
   private startSuspect(): void {
     const next = this.nextSuspect;
-    if (next === undefined || this.unsettledSuspects.size > 0 || this.running.size >= this.slots) return;
+    if (next === undefined || !this.parts.seat.isClear || this.running.size >= this.slots) return;
     this.nextSuspect = undefined;
     if (this.parts.isOver(next)) this.giveBackSuspect(next);
-    else if (!next.isLost) this.start((this.suspect = next));
+    else if (next.isLost) this.parts.seat.leave(next, 'gone');
+    else this.start((this.suspect = next));
   }
 
   private start(attempt: Attempt): void {
@@ -158,7 +167,7 @@ export class Crew {
   /** A lost one is not settled: it stands under another name already. */
   private suspectEnded(attempt: Attempt): void {
     this.suspect = undefined;
-    if (!attempt.isLost) this.unsettledSuspects.add(attempt);
+    this.parts.seat.leave(attempt, attempt.isLost ? 'gone' : 'to be settled');
   }
 
   private giveBackWaiting(): void {
@@ -166,7 +175,7 @@ export class Crew {
   }
 
   private giveBackSuspect(attempt: Attempt): void {
-    this.unsettledSuspects.add(attempt);
+    this.parts.seat.leave(attempt, 'to be settled');
     this.giveBack(attempt);
   }
 

@@ -1,27 +1,45 @@
 import type { Attempt } from '../execution/attempt.js';
+import type { Lease } from '../model/job.js';
+import type { QueueScope } from '../stores/job-store.js';
+import { ClaimDesk } from './claim-desk.js';
+import { withDeadline } from './deadline.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { Pruner } from './pruner.js';
 import type { ProcessIdentity } from './process-identity.js';
+import { SuspectSeat } from './suspect-seat.js';
 import { Upkeep } from './upkeep.js';
 import { Worker, type WorkerParts, type WorkerSettings } from './worker.js';
 
-export interface EngineSettings extends WorkerSettings {
+export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
+  /** Queues that have workers of their own, and how many. */
+  readonly queues: Readonly<Record<string, number>>;
   /** Failed jobs older than this are deleted; `undefined` keeps them. */
   readonly keepFailedMs: number | undefined;
   readonly interruptionBackoffMs: number;
 }
 
-export interface EngineParts extends Omit<WorkerParts, 'keeper'> {
+export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat'> {
   readonly identity: Pick<ProcessIdentity, 'isDead' | 'forget'>;
 }
 
+const answerMs = 30_000;
+const disownIntervalMs = 60_000;
+
+/** A worker, and how many jobs it runs at a time; `undefined` where the start says so. */
+interface Staffed {
+  readonly worker: Worker;
+  readonly slots: number | undefined;
+}
+
 /**
- * Worker, heartbeat and upkeep over a store that processes share; from its start to its stop, once. A queue that
+ * Workers, heartbeat and upkeep over a store that processes share; from its start to its stop, once. A queue that
  * starts again makes a new one, so that nothing of an old run can reach into the next.
  */
 export class Engine {
   private readonly keeper: LeaseKeeper;
-  private readonly worker: Worker;
+  /** Claims from all queues that have no workers of their own. */
+  private readonly main: Worker;
+  private readonly staff: readonly Staffed[];
   private readonly upkeep: Upkeep;
   private readonly pruner: Pruner | undefined;
   private stopListening: Promise<() => Promise<void>> | undefined;
@@ -32,7 +50,18 @@ export class Engine {
   ) {
     const { store, events, clock, claimTypes, identity } = parts;
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
-    this.worker = new Worker({ ...parts, keeper: this.keeper }, settings);
+    const held = (): readonly Lease[] => this.keeper.attempts().map(({ job }) => job);
+    const disown = (): Promise<number> => withDeadline(store.disown(settings.owner, held()), answerMs);
+    const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
+    const shared = { ...parts, keeper: this.keeper, desk, seat: new SuspectSeat() };
+    const named = Object.entries(settings.queues);
+    const rest: QueueScope | undefined = named.length === 0 ? undefined : { except: named.map(([queue]) => queue) };
+    const workerOf = (queues: QueueScope | undefined): Worker => new Worker(shared, { ...settings, queues });
+    this.main = workerOf(rest);
+    this.staff = [
+      { worker: this.main, slots: undefined },
+      ...named.map(([queue, slots]) => ({ worker: workerOf({ only: [queue] }), slots })),
+    ];
     const { keepFailedMs } = settings;
     this.pruner = keepFailedMs === undefined ? undefined : new Pruner({ store, failedForMs: keepFailedMs });
     this.upkeep = new Upkeep(
@@ -41,8 +70,8 @@ export class Engine {
         events,
         clock,
         knownTypes: claimTypes,
-        attempts: () => this.worker.attempts(),
-        onRecovered: () => this.worker.wake(),
+        attempts: () => this.attempts(),
+        onRecovered: () => this.wake(),
         isDead: (owner) => identity.isDead(owner),
         onForgotten: (owner) => identity.forget(owner),
       },
@@ -52,14 +81,15 @@ export class Engine {
 
   /** Attempts that are under way. */
   attempts(): readonly Attempt[] {
-    return this.worker.attempts();
+    return this.staff.flatMap(({ worker }) => worker.attempts());
   }
 
+  /** @param workers How many jobs run at a time, beside those of queues that have workers of their own; 0 runs only those. */
   start(workers: number): void {
-    this.worker.start(workers);
+    for (const { worker, slots = workers } of this.staff) if (slots > 0) worker.start(slots);
     this.upkeep.start();
     this.pruner?.start();
-    this.stopListening = this.parts.store.listen(() => this.worker.wake());
+    this.stopListening = this.parts.store.listen(() => this.wake());
     // Waking is a hint; without it the poll finds the job.
     this.stopListening.catch(() => undefined);
   }
@@ -67,7 +97,7 @@ export class Engine {
   /** Looks for the jobs of dead workers, claims one job of any type, and runs it to its end. */
   async runOne(): Promise<boolean> {
     await this.upkeep.recover();
-    return this.worker.runOne();
+    return this.main.runOne();
   }
 
   /** Takes back the jobs of dead workers. */
@@ -76,7 +106,7 @@ export class Engine {
   }
 
   wake(): void {
-    this.worker.wake();
+    for (const { worker } of this.staff) worker.wake();
   }
 
   /** See `Worker.stop`. The heartbeat goes on until every outcome is stored. */
@@ -84,7 +114,7 @@ export class Engine {
     const stopListening = this.stopListening?.then((stop) => stop()).catch(() => undefined);
     void this.upkeep.stop();
     void this.pruner?.stop();
-    await this.worker.stop(timeoutMs, graceMs);
+    await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
     await Promise.race([Promise.all([this.keeper.stop(), stopListening]), pause(graceMs)]);
   }
 }

@@ -3,8 +3,8 @@ import type { Executor } from '../execution/executor.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
 import type { ClaimedJob } from '../model/job.js';
-import type { ClaimRequest, ExchangeResult, JobStore } from '../stores/job-store.js';
-import { ClaimDesk } from './claim-desk.js';
+import type { ClaimRequest, ExchangeResult, JobStore, QueueScope } from '../stores/job-store.js';
+import type { ClaimDesk } from './claim-desk.js';
 import { Crew } from './crew.js';
 import { withDeadline } from './deadline.js';
 import type { LeaseKeeper } from './lease-keeper.js';
@@ -12,6 +12,7 @@ import { LookAhead } from './look-ahead.js';
 import { Loop } from './loop.js';
 import { Outage } from './outage.js';
 import { settlementsOf, Settler, type Ended } from './settler.js';
+import type { SuspectSeat } from './suspect-seat.js';
 import { Suspicion } from './suspicion.js';
 import { Watch } from './watch.js';
 
@@ -25,6 +26,8 @@ export interface WorkerSettings {
   readonly maxInterruptions: number;
   /** The name of this process in the store. */
   readonly owner: string;
+  /** The queues to claim from; `undefined` means all of them. */
+  readonly queues?: QueueScope | undefined;
 }
 
 export interface WorkerParts {
@@ -35,6 +38,9 @@ export interface WorkerParts {
   readonly makeLogger: JobLoggerFactory;
   /** Absent where leases never end. */
   readonly keeper: LeaseKeeper | undefined;
+  /** Shared by all workers of this owner, like the seat. */
+  readonly desk: ClaimDesk;
+  readonly seat: SuspectSeat;
   /** The types to claim; `undefined` means any. Asked before each claim, so that handlers may come later. */
   readonly claimTypes: () => readonly string[] | undefined;
 }
@@ -43,7 +49,6 @@ export interface WorkerParts {
 const largestBatch = 2_000;
 /** An answer of the store that takes longer counts as none. */
 const answerMs = 30_000;
-const disownIntervalMs = 60_000;
 
 /**
  * Claims jobs of one store and has them run, until it is stopped for good.
@@ -58,7 +63,6 @@ export class Worker {
   private readonly crew: Crew;
   private readonly outage: Outage;
   private readonly lookAhead: LookAhead;
-  private readonly desk: ClaimDesk;
   /** Absent where a crash leaves nothing behind. */
   private readonly suspicion: Suspicion | undefined;
   private roundTripMs = 1;
@@ -71,14 +75,13 @@ export class Worker {
     private readonly parts: WorkerParts,
     private readonly settings: WorkerSettings,
   ) {
-    const { events, keeper, clock, executor } = parts;
+    const { events, keeper, clock, executor, seat } = parts;
     this.settler = new Settler(events, keeper, clock);
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());
-    this.desk = new ClaimDesk({ disown: () => this.disown(), clock, intervalMs: disownIntervalMs });
     const isOver = (attempt: Attempt): boolean => keeper?.isOver(attempt) === true;
-    this.crew = new Crew({ executor, settler: this.settler, clock, isOver, onEnded: () => this.ended() });
+    this.crew = new Crew({ executor, settler: this.settler, clock, seat, isOver, onEnded: () => this.ended() });
   }
 
   /** Starts claiming for `slots` jobs at the same time. */
@@ -125,7 +128,7 @@ export class Worker {
    * @throws what the store throws when it cannot be asked; a job that was claimed is settled however long that takes.
    */
   async runOne(): Promise<boolean> {
-    const attempt = await this.desk.pass(() => this.claimBeside());
+    const attempt = await this.parts.desk.pass(() => this.claimBeside());
     if (attempt === undefined) return false;
     const execution = await this.crew.runBeside(attempt);
     if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
@@ -177,7 +180,7 @@ export class Worker {
     const trip = (): Promise<ExchangeResult> => this.trip(batch, claim);
     this.underWay += 1;
     try {
-      return await (claim === undefined ? trip() : this.desk.pass(trip));
+      return await (claim === undefined ? trip() : this.parts.desk.pass(trip));
     } catch (error) {
       this.settler.putBack(batch);
       throw error;
@@ -201,12 +204,6 @@ export class Worker {
   /** A store whose leases never end is this process's own memory, which always answers. */
   private answer<T>(statement: Promise<T>): Promise<T> {
     return this.parts.keeper === undefined ? statement : withDeadline(statement, answerMs);
-  }
-
-  private disown(): Promise<number> {
-    const { store, keeper } = this.parts;
-    const held = (keeper?.attempts() ?? []).map(({ job }) => job);
-    return this.answer(store.disown(this.settings.owner, held));
   }
 
   private admit(claimed: readonly ClaimedJob[], sentAt: number): void {
@@ -233,17 +230,18 @@ export class Worker {
     const isStocked = free <= 0 && waiting * 2 > ahead;
     const limit = isStocked ? 0 : free + ahead;
     const types = this.parts.claimTypes();
+    const { queues } = this.settings;
     if (types?.length === 0) return undefined;
     // A stream is not held up for a suspect: that may come when the next jobs are at hand.
     const mayWait = ahead > 0 ? isStocked : free > 0;
     if (mayWait && !hasSuspect && this.suspicion?.isDue(now) === true) {
       this.suspicion.asked(now);
-      return this.claim({ types, limit: 1, mostInterruptions: undefined });
+      return this.claim({ types, queues, limit: 1, mostInterruptions: undefined });
     }
     const isCareful = hasSuspect || this.suspicion?.isAwake(now) === true;
     return limit <= 0
       ? undefined
-      : this.claim({ types, limit, mostInterruptions: isCareful ? this.mostInnocent : undefined });
+      : this.claim({ types, queues, limit, mostInterruptions: isCareful ? this.mostInnocent : undefined });
   }
 
   private claim(wanted: Omit<ClaimRequest, 'owner' | 'leaseMs'>): ClaimRequest {

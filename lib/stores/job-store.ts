@@ -6,10 +6,15 @@ export interface Settlement extends Lease {
   readonly outcome: Outcome;
 }
 
+/** Some queues, or all but some. */
+export type QueueScope = { readonly only: readonly string[] } | { readonly except: readonly string[] };
+
 /** What a worker asks for. */
 export interface ClaimRequest {
   /** The job types that may be claimed; `undefined` means any. An empty list claims nothing. */
   readonly types: readonly string[] | undefined;
+  /** The queues whose jobs may be claimed. Default: all of them. */
+  readonly queues?: QueueScope | undefined;
   /** How many jobs at the most; at least 1. */
   readonly limit: number;
   /** The claiming process; goes into `claimed_by`. */
@@ -27,7 +32,7 @@ export interface ExchangeRequest {
 export interface ExchangeResult {
   /** Settlements that changed no row, because the claim was lost. */
   readonly lost: readonly Lease[];
-  /** Newly claimed jobs, oldest due first. */
+  /** Newly claimed jobs: of the lowest priority first, of the same one oldest due first. */
   readonly claimed: readonly ClaimedJob[];
 }
 

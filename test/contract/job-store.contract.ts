@@ -83,6 +83,22 @@ export function describeJobStore(fixture: JobStoreFixture): void {
       expect(found.map(({ id }) => id)).toEqual(jobs.slice(0, 3).map(({ id }) => id));
     });
 
+    it('takes the lowest priority first, and of the same one the oldest', async () => {
+      const jobs = [3, 0, -2, 0, undefined].map((priority) => aJob({ priority }));
+      await store.insert(jobs);
+
+      const found = [...(await claim(store, { limit: 2 })), ...(await claim(store))];
+
+      expect(found.map(({ id }) => id)).toEqual([2, 1, 3, 4, 0].map((index) => jobs[index]?.id));
+    });
+
+    it('is not held up by jobs of a lower priority that are not due', async () => {
+      const due = aJob({ priority: 1 });
+      await store.insert([aJob({ priority: -1, delayMs: 60_000 }), due]);
+
+      expect((await claim(store)).map(({ id }) => id)).toEqual([due.id]);
+    });
+
     it('takes no job twice', async () => {
       await store.insert(someJobs(3));
 

@@ -11,8 +11,8 @@ import type {
   RecoverRequest,
   Settlement,
 } from '../job-store.js';
-import { Fifo } from '../../model/fifo.js';
 import { Heap } from '../../model/heap.js';
+import { Lanes } from '../../model/lanes.js';
 
 /** A job that waits; what `claimed` needs is made only when it is claimed, so that a million of them stay small. */
 interface WaitingJob {
@@ -31,7 +31,7 @@ interface WaitingJob {
  * nothing to do. Finished and failed jobs are not kept.
  */
 export class MemoryStore implements JobStore {
-  private readonly due = new Fifo<NewJob | WaitingJob>();
+  private readonly due = new Lanes<NewJob | WaitingJob>();
   private readonly later = new Heap<WaitingJob>(
     (a, b) => a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order),
   );
@@ -66,7 +66,7 @@ export class MemoryStore implements JobStore {
   /** Takes one job at once, without a promise. */
   add(job: NewJob): void {
     const waitMs = job.runAt === undefined ? job.delayMs : job.runAt - this.clock.now();
-    if (waitMs <= 0) this.due.push(job);
+    if (waitMs <= 0) this.due.push(job, job.priority);
     else this.postpone(job, waitMs, 0);
     for (const listener of this.listeners) listener();
   }
@@ -190,7 +190,7 @@ export class MemoryStore implements JobStore {
       // A moment may have moved away meanwhile: the time of day was set back.
       const earlyMs = next.attempts > 0 ? 0 : (next.job.runAt ?? 0) - this.clock.now();
       if (earlyMs > 0) this.later.push({ ...next, dueAt: now + earlyMs });
-      else this.due.push(next);
+      else this.due.push(next, next.job.priority);
     }
     this.armTimer();
   }

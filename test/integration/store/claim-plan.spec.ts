@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { sqlNames } from '../../../lib/stores/typeorm/table-name.js';
-import { candidatesStatement } from '../../../lib/stores/typeorm/dialects/mysql-statements.js';
+import { candidatesStatement, streamsStatement } from '../../../lib/stores/typeorm/dialects/mysql-statements.js';
 import {
   expiredStatement,
   pendingTypesStatement as mysqlPendingTypes,
@@ -23,6 +23,7 @@ import { claim, StoreRig } from '../../support/store-rig.js';
 const ofEach = 200_000;
 const others = 3 * ofEach;
 const claimOfTwo = { types: ['mine', 'other'], limit: 10, owner: 'ada', leaseMs: 1_000 };
+const streams = ['mine', 'other'].map((type) => ({ type, queue: 'default', priority: 0 }));
 const recovery = { owner: 'ada', maxInterruptions: 3, backoffMs: 0, limit: 10 };
 
 /** What no plan may say: that the whole table is read, or sorted. One of our own indexes over few rows may be walked through. */
@@ -61,15 +62,16 @@ forEachDatabase((database) => {
     const store = await rig.open();
     const dataSource = await rig.dataSource();
     await crowd(dataSource, database);
-    const mine = someJobs(10, { type: 'mine' });
-    await store.insert([...mine, aJob({ type: 'other', delayMs: 60_000 })]);
+    const mine = someJobs(9, { type: 'mine' });
+    const lesser = aJob({ type: 'mine', priority: 1 });
+    await store.insert([...mine, lesser, aJob({ type: 'other', delayMs: 60_000 })]);
 
     const plan = await planOf(dataSource, database);
 
     expect(plan.join('\n')).toMatch(/rws_jobs_pending|index for group-by/);
     expect(plan.filter((line) => walks.test(line))).toEqual([]);
     const found = await claim(store, { types: ['mine', 'other'] });
-    expect(found.map(({ id }) => id)).toEqual(mine.map(({ id }) => id));
+    expect(found.map(({ id }) => id)).toEqual([...mine, lesser].map(({ id }) => id));
   }, 120_000);
 });
 
@@ -101,7 +103,9 @@ async function mysqlPlan(dataSource: DataSource): Promise<readonly string[]> {
   await dataSource.query('ANALYZE TABLE rws_jobs');
   const lines: string[] = [];
   const claims = [
-    candidatesStatement('rws_jobs', { ...claimOfTwo, mostInterruptions: undefined }),
+    candidatesStatement('rws_jobs', { streams, limit: 10 }),
+    streamsStatement('rws_jobs', ['mine', 'other']),
+    streamsStatement('rws_jobs', undefined),
     mysqlPendingTypes('rws_jobs'),
   ];
   for (const statement of [...claims, expiredStatement('rws_jobs', recovery)]) {
@@ -129,7 +133,9 @@ async function sqlitePlan(dataSource: DataSource): Promise<readonly string[]> {
   };
   const statements = new SqliteStatements(explaining, sqlNames({ schema: undefined, table: 'rws_jobs' }, '"').table);
   return [
-    ...statements.get('due').all('mine', Date.now(), 9, 10),
+    ...statements.get('due').all('mine', 'default', 0, Date.now(), 9, 10),
+    ...statements.get('firstStream').all('mine'),
+    ...statements.get('nextStream').all('mine', 'default', 0),
     ...statements.get('pendingTypes').all(),
     ...statements.get('expired').all('ada', Date.now(), '[]', 10),
   ].map((row) => String(row['detail']));

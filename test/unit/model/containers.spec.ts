@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Fifo } from '../../../lib/model/fifo.js';
 import { Heap } from '../../../lib/model/heap.js';
+import { Lanes } from '../../../lib/model/lanes.js';
 import { JobState, mayBecome, type NextState } from '../../../lib/model/job-state.js';
 
 describe('Fifo', () => {
@@ -22,6 +23,24 @@ describe('Fifo', () => {
         expect(isEqual).toBe(true);
       }),
       { numRuns: 20 },
+    );
+  });
+});
+
+describe('Lanes', () => {
+  it('hands out the lowest priority first, and each in its own order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ priority: fc.integer({ min: -2, max: 2 }), n: fc.nat() })), (items) => {
+        const lanes = new Lanes<(typeof items)[number]>();
+        for (const item of items) lanes.push(item, item.priority);
+        expect(lanes.size).toBe(items.length);
+
+        const out = items.map(() => lanes.shift());
+
+        expect(out).toEqual(items.toSorted((a, b) => a.priority - b.priority));
+        expect(lanes.shift()).toBeUndefined();
+        expect(lanes.size).toBe(0);
+      }),
     );
   });
 });

@@ -50,10 +50,20 @@ describe('queue options', () => {
     [{ retention: { failed: -1 } }, 'persistent.retention.failed'],
     [{ retention: { completed: 1 } }, "persistent.retention has no option 'completed'"],
     [{ unknownTypes: 'drop' }, 'persistent.unknownTypes'],
+    [{ queues: ['mail'] }, 'persistent.queues must be an object like { mail: 2 }, got an array'],
+    [{ queues: { mail: 0 } }, 'persistent.queues.mail must be a whole number from 1 to 10000, got 0'],
+    [{ queues: { ' mail': 1 } }, 'a name in persistent.queues must be the name of a queue'],
     [{ poolInterval: 500 }, "persistent has no option 'poolInterval'"],
   ])('refuse %j', (options, message) => {
     expect(() => resolvePersistentOptions(options)).toThrow(InvalidOptionError);
     expect(() => resolvePersistentOptions(options)).toThrow(message);
+  });
+
+  it('take no workers where queues have their own', () => {
+    expect(resolvePersistentOptions({ workers: 0, queues: { mail: 2 } })).toMatchObject({
+      workers: 0,
+      queues: { mail: 2 },
+    });
   });
 
   it('take a poll interval beyond what a timer holds', () => {
@@ -73,6 +83,8 @@ describe('options of a job', () => {
     [{ runAt: Infinity }, 'got Infinity'],
     [{ runAt: new Date(), delay: 5 }, 'delay and runAt exclude each other'],
     [{ maxRetries: 1.5 }, 'maxRetries must be a whole number'],
+    [{ priority: 1.5 }, 'priority must be a whole number from -100 to 100, got 1.5'],
+    [{ queue: '' }, 'queue must be the name of a queue'],
     [{ manager: null }, 'manager must be the EntityManager'],
     [{ dely: 5 }, "has no option 'dely'"],
     ['now', "must be an object, got 'now'"],
@@ -88,6 +100,7 @@ describe('options of a job', () => {
 
   it('give a memory job no transaction', () => {
     expect(() => resolveSubmitOptions({ manager: {} })).toThrow(/has no option 'manager'/);
+    expect(() => resolveSubmitOptions({ queue: 'mail' })).toThrow(/has no option 'queue'/);
   });
 });
 

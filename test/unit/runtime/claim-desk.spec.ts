@@ -43,20 +43,23 @@ describe('ClaimDesk', () => {
     expect(log).toEqual(['disown', 'a', 'b']);
   });
 
-  it('gives back nothing while a claim is under way', async () => {
-    const { desk, log } = setUp();
+  it('gives back nothing while a claim is under way, and lets no further one begin', async () => {
+    const { desk, log, finish } = setUp();
     let answer = (): void => undefined;
     const slow = desk.pass(() => new Promise<void>((resolve) => (answer = resolve)));
     await expect(desk.pass(() => Promise.reject(new Error('answer lost')))).rejects.toThrow('answer lost');
 
-    await desk.pass(() => Promise.resolve(log.push('a')));
-    expect(log).toEqual(['a']);
+    const next = [desk.pass(() => Promise.resolve(log.push('a'))), desk.pass(() => Promise.resolve(log.push('b')))];
+    await turn();
+    expect(log).toEqual([]);
     answer();
     await slow;
-    void desk.pass(() => Promise.resolve());
     await turn();
+    expect(log).toEqual(['disown']);
+    finish();
+    await Promise.all(next);
 
-    expect(log).toEqual(['a', 'disown']);
+    expect(log).toEqual(['disown', 'a', 'b']);
   });
 
   it('looks now and then although nothing failed', async () => {

@@ -14,6 +14,7 @@ const settings: EngineSettings = {
   maxInterruptions: 3,
   interruptionBackoffMs: 0,
   keepFailedMs: undefined,
+  queues: {},
   owner: 'me',
 };
 

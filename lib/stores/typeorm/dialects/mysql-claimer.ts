@@ -2,8 +2,15 @@ import { randomBytes } from 'node:crypto';
 import type { ClaimedJob } from '../../../model/job.js';
 import type { ClaimRequest } from '../../job-store.js';
 import { toClaimedJob, toText, type Row } from '../job-row.js';
+import { compareDue, isInScope, toStream } from '../streams.js';
 import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
-import { candidatesStatement, claimStatement, lockPendingStatement, run } from './mysql-statements.js';
+import {
+  candidatesStatement,
+  claimStatement,
+  lockPendingStatement,
+  run,
+  streamsStatement,
+} from './mysql-statements.js';
 import { pendingTypesStatement } from './mysql-upkeep.js';
 
 /**
@@ -34,12 +41,13 @@ export class MysqlClaimer {
     private readonly table: string,
   ) {}
 
-  async candidates({ types, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {
+  async candidates({ types, queues, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {
     const most = this.reach(limit);
     const rows = await this.connections.use(async (connection) => {
-      const wanted = types ?? (await this.pendingTypes(connection));
-      if (wanted.length === 0) return [];
-      const candidature = { types: wanted, limit: most, mostInterruptions };
+      const found = await run(connection, streamsStatement(this.table, types));
+      const streams = found.rows.map(toStream).filter(({ queue }) => isInScope(queue, queues));
+      if (streams.length === 0) return [];
+      const candidature = { streams, limit: most, mostInterruptions };
       return (await run(connection, candidatesStatement(this.table, candidature))).rows;
     });
     return { ids: rows.map((row) => toText(row['id'])), isCut: rows.length >= most };
@@ -67,7 +75,7 @@ export class MysqlClaimer {
     }
     if (locked.length === 0) return [];
     const nonce = `${randomBytes(16).toString('hex')}:`;
-    const claimed = locked.toSorted(byDue).map((row) => toClaimedJob(row, `${nonce}${toText(row['id'])}`));
+    const claimed = locked.toSorted(compareDue).map((row) => toClaimedJob(row, `${nonce}${toText(row['id'])}`));
     const claimedIds = claimed.map(({ id }) => id);
     await run(connection, claimStatement(this.table, claimedIds, { nonce, owner, leaseMs }));
     return claimed;
@@ -88,9 +96,4 @@ export class MysqlClaimer {
   private reach(limit: number): number {
     return Math.min(Math.min(limit, mostClaimed) * this.look, mostSeen);
   }
-}
-
-function byDue(a: Row, b: Row): number {
-  const earlier = Number(a['next_run_at']) - Number(b['next_run_at']);
-  return earlier !== 0 ? earlier : toText(a['id']) < toText(b['id']) ? -1 : 1;
 }

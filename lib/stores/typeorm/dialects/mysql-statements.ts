@@ -1,6 +1,8 @@
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
+import { extraColumnsOf } from '../extra-columns.js';
 import { claimedColumns, toNewRow, type SettledRow } from '../job-row.js';
+import type { Stream } from '../streams.js';
 import { execute, type MysqlConnection, type MysqlResult, type MysqlValue } from './mysql-pool.js';
 
 /** A text with its values, for the binary protocol. */
@@ -39,37 +41,57 @@ export type TextBinding = 'text' | 'bytes';
 
 export function insertStatement(table: string, jobs: readonly NewJob[], binding: TextBinding): MysqlStatement {
   const text = binding === 'text' ? '?' : 'CONVERT(? USING utf8mb4)';
-  const row = `(?, ${text}, ${text}, '${Pending}', ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs})`;
-  const bound = (value: string): string | Buffer => (binding === 'text' ? value : Buffer.from(value));
+  const extras = extraColumnsOf(jobs);
+  const named = extras.map(({ name }) => `, ${name}`).join('');
+  const marks = extras.map((extra) => `, COALESCE(${extra.type === 'text' ? text : '?'}, ${extra.fallback})`).join('');
+  const row = `(?, ${text}, ${text}, '${Pending}', ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs}${marks})`;
+  const bound = (value: MysqlValue): MysqlValue =>
+    binding === 'bytes' && typeof value === 'string' ? Buffer.from(value) : value;
   return {
-    text: `INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
+    text: `INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at${named})
       VALUES ${jobs.map(() => row).join(', ')}`,
-    values: jobs
-      .map(toNewRow)
-      .flatMap((job) => [job.id, bound(job.type), bound(job.payload), job.maxRetries, job.runAt, job.delayMs]),
+    values: jobs.flatMap((job) => {
+      const { id, type, payload, maxRetries, runAt, delayMs } = toNewRow(job);
+      const plain = [id, bound(type), bound(payload), maxRetries, runAt, delayMs];
+      return [...plain, ...extras.map(({ valueOf }) => bound(valueOf(job)))];
+    }),
   };
 }
 
 /** Which jobs to try for, and how many. */
 export interface Candidature {
-  readonly types: readonly string[];
+  readonly streams: readonly Stream[];
   readonly limit: number;
   readonly mostInterruptions?: number | undefined;
 }
 
 /**
- * The jobs that are due, without a lock and without their payloads: the ids to try for. Each type is looked up on its own in the
- * index, so that jobs of other types cost nothing however many lie in front.
+ * The jobs that are due, without a lock and without their payloads: the ids to try for. Each stream is looked up on its own in the
+ * index, so that jobs of others, and those that are not due yet, cost nothing however many lie in front.
  */
-export function candidatesStatement(table: string, { types, limit, mostInterruptions }: Candidature): MysqlStatement {
+export function candidatesStatement(table: string, { streams, limit, mostInterruptions }: Candidature): MysqlStatement {
   const most = powerOfTwo(limit);
   const spared = mostInterruptions === undefined ? '' : ' AND interruptions <= ?';
-  const ofType = `(SELECT id, next_run_at FROM ${table}
-    WHERE status = '${Pending}' AND job_type = ? AND next_run_at <= ${mysqlNowMs}${spared}
+  const ofStream = `(SELECT id, priority, next_run_at FROM ${table}
+    WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority = ? AND next_run_at <= ${mysqlNowMs}${spared}
     ORDER BY next_run_at, id LIMIT ${most})`;
+  const last = mostInterruptions === undefined ? [] : [mostInterruptions];
   return {
-    text: `${types.map(() => ofType).join(' UNION ALL ')} ORDER BY next_run_at, id LIMIT ${most}`,
-    values: types.flatMap((type) => (mostInterruptions === undefined ? [type] : [type, mostInterruptions])),
+    text: `${streams.map(() => ofStream).join(' UNION ALL ')} ORDER BY priority, next_run_at, id LIMIT ${most}`,
+    values: streams.flatMap(({ type, queue, priority }) => [type, queue, priority, ...last]),
+  };
+}
+
+/**
+ * The streams that have pending jobs, due or not. The server steps through the index from one to the next: it looks at one entry of each,
+ * not at one for each job.
+ */
+export function streamsStatement(table: string, types: readonly string[] | undefined): MysqlStatement {
+  const list = inList(types ?? []);
+  const chosen = types === undefined ? '' : ` AND job_type IN (${list.marks})`;
+  return {
+    text: `SELECT DISTINCT job_type, queue, priority FROM ${table} WHERE status = '${Pending}'${chosen}`,
+    values: types === undefined ? [] : list.values,
   };
 }
 
@@ -77,7 +99,7 @@ export function candidatesStatement(table: string, { types, limit, mostInterrupt
 export function lockPendingStatement(table: string, ids: readonly string[], limit: number): MysqlStatement {
   const list = inList(ids);
   return {
-    text: `SELECT ${claimedColumns.join(', ')}, next_run_at FROM ${table}
+    text: `SELECT ${claimedColumns.join(', ')}, priority, next_run_at FROM ${table}
       WHERE id IN (${list.marks}) AND status = '${Pending}'
       ORDER BY id
       LIMIT ?

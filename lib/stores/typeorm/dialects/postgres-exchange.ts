@@ -1,5 +1,5 @@
 import { JobState } from '../../../model/job-state.js';
-import type { ClaimRequest, ExchangeRequest } from '../../job-store.js';
+import type { ClaimRequest, ExchangeRequest, QueueScope } from '../../job-store.js';
 import { claimedColumns, toSettledRow, type SettledRow } from '../job-row.js';
 import { pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } from './postgres-values.js';
 
@@ -21,7 +21,7 @@ export function exchangeStatement(table: string, { settle, claim }: ExchangeRequ
   const answers: string[] = [];
   if (claim !== undefined) {
     parts.push(...claimParts(table, claim, values));
-    answers.push(`SELECT ${claimedColumns.join(', ')}, claim_token, next_run_at FROM claimed`);
+    answers.push(`SELECT ${claimedColumns.join(', ')}, claim_token, priority, next_run_at FROM claimed`);
   }
   if (completed.length > 0) {
     const leases = values.bindLeases(completed);
@@ -33,7 +33,7 @@ export function exchangeStatement(table: string, { settle, claim }: ExchangeRequ
     parts.push(`settled AS (${updateSettled(table, leases, bindOutcomes(values, others))})`);
     answers.push(lostOf('settled', leases));
   }
-  const order = claim === undefined ? '' : 'ORDER BY next_run_at, id';
+  const order = claim === undefined ? '' : 'ORDER BY priority, next_run_at, id';
   return {
     text: `WITH RECURSIVE ${parts.join(',\n')}\n${answers.join('\nUNION ALL ')}\n${order}`,
     values: values.list,
@@ -76,7 +76,7 @@ function updateSettled(table: string, { ids, tokens }: BoundLeases, outcomes: st
 function lostOf(part: string, { ids, tokens }: BoundLeases): string {
   const unread = claimedColumns.slice(1).map((column) => `NULL AS ${column}`);
   return `
-    SELECT g.id, ${unread.join(', ')}, g.token AS claim_token, NULL AS next_run_at
+    SELECT g.id, ${unread.join(', ')}, g.token AS claim_token, NULL AS priority, NULL AS next_run_at
     FROM unnest(${ids}, ${tokens}) AS g(id, token)
     WHERE (SELECT count(*) FROM ${part}) < cardinality(${ids})
       AND NOT EXISTS (SELECT FROM ${part} AS p WHERE p.token = g.token)`;
@@ -91,7 +91,7 @@ function claimParts(table: string, claim: ClaimRequest, values: PgValues): reado
       claimed_by = ${values.bind(claim.owner, 'text')},
       lease_until = ${pgMoment} + ${values.bind(claim.leaseMs, 'bigint')}
     WHERE j.ctid = ANY(ARRAY(SELECT due.ctid FROM due))
-    RETURNING ${claimedColumns.map((column) => `j.${column}`).join(', ')}, j.claim_token, j.next_run_at
+    RETURNING ${claimedColumns.map((column) => `j.${column}`).join(', ')}, j.claim_token, j.priority, j.next_run_at
   )`;
   return [...due, claimed];
 }
@@ -100,52 +100,50 @@ function claimParts(table: string, claim: ClaimRequest, values: PgValues): reado
  * The rows to claim, locked; those that another worker is just claiming are passed over. Found by their places in the table, which
  * no planner turns into a walk through all of it.
  *
- * Each type is looked up on its own in the index, so that jobs of other types cost nothing however many lie in front. With
- * several types it is first seen which rows come first of all, and only those are locked.
+ * Each stream is looked up on its own in the index, so that jobs of others, and those that are not due yet, cost nothing however many lie
+ * in front. A stream that is alone is walked through and locked at once. Of several it is first seen which rows come first of all, and
+ * only those are locked.
  */
-function dueParts(
-  table: string,
-  { types, limit, mostInterruptions }: ClaimRequest,
-  values: PgValues,
-): readonly string[] {
+function dueParts(table: string, claim: ClaimRequest, values: PgValues): readonly string[] {
+  const { limit, mostInterruptions } = claim;
   const spared =
     mostInterruptions === undefined
       ? ''
       : `\n        AND j.interruptions <= ${values.bind(mostInterruptions, 'integer')}`;
-  const dueOf = (type: string, most: string): string => `
-      SELECT j.ctid, j.id, j.next_run_at
+  const dueOf = (most: string): string => `
+      SELECT j.ctid, j.id, j.priority, j.next_run_at
       FROM ${table} AS j
-      WHERE j.status = '${Pending}' AND j.job_type = ${type} AND j.next_run_at <= ${pgMoment}${spared}
+      WHERE j.status = '${Pending}' AND j.job_type = s.job_type AND j.queue = s.queue AND j.priority = s.priority
+        AND j.next_run_at <= ${pgMoment}${spared}
       ORDER BY j.next_run_at, j.id
       LIMIT ${most}`;
   const most = values.bind(limit, 'integer');
-  if (types?.length === 1) {
-    return [`due AS (${dueOf(values.bind(types[0], 'text'), most)} FOR UPDATE SKIP LOCKED)`];
-  }
-  const wanted = types === undefined ? 'types AS wanted' : `unnest(${values.bindTexts(types)}) AS wanted(job_type)`;
   const look = values.bind(limit * 2 + spare, 'integer');
+  const walk = (rows: string): string => `SELECT d.ctid FROM streams AS s CROSS JOIN LATERAL (${dueOf(rows)}`;
+  const plan = `plan AS MATERIALIZED (
+    SELECT CASE WHEN count(*) = 1 THEN ${most} ELSE 0 END AS alone, CASE WHEN count(*) = 1 THEN 0 ELSE ${look} END AS look
+    FROM streams
+  )`;
+  const alone = `alone AS MATERIALIZED (${walk('(SELECT alone FROM plan)')} FOR UPDATE SKIP LOCKED) AS d)`;
   const candidates = `candidates AS MATERIALIZED (
-    SELECT d.ctid FROM ${wanted} CROSS JOIN LATERAL (${dueOf('wanted.job_type', look)}) AS d
-    ORDER BY d.next_run_at, d.id
-    LIMIT ${look}
+    ${walk('(SELECT look FROM plan)')}) AS d
+    ORDER BY d.priority, d.next_run_at, d.id
+    LIMIT (SELECT look FROM plan)
   )`;
   const free = `free AS MATERIALIZED (
     SELECT j.ctid
     FROM ${table} AS j
     WHERE j.ctid = ANY(ARRAY(SELECT c.ctid FROM candidates AS c)) AND j.status = '${Pending}'
-    ORDER BY j.next_run_at, j.id
+    ORDER BY j.priority, j.next_run_at, j.id
     LIMIT ${most}
     FOR UPDATE SKIP LOCKED
   )`;
-  const crowd = crowdParts(`${wanted} CROSS JOIN LATERAL (${dueOf('wanted.job_type', '(SELECT n FROM missing)')}`, {
-    look,
-    most,
-  });
-  return [...(types === undefined ? [pendingTypesPart(table)] : []), candidates, free, ...crowd];
+  const crowd = crowdParts(walk('(SELECT n FROM missing)'), { look, most });
+  return [...streamParts(table, claim, values), plan, alone, candidates, free, ...crowd];
 }
 
 /**
- * Where others hold so many of the first rows that too few are free, although there are more, each type is walked through and
+ * Where others hold so many of the first rows that too few are free, although there are more, each stream is walked through and
  * locked until there are enough: those who hold them must not hide what lies behind. Otherwise this costs nothing.
  */
 function crowdParts(walk: string, { look, most }: { readonly look: string; readonly most: string }): readonly string[] {
@@ -156,17 +154,45 @@ function crowdParts(walk: string, { look, most }: { readonly look: string; reado
       END AS n
   )`;
   const behind = `behind AS MATERIALIZED (
-    SELECT d.ctid FROM ${walk} FOR UPDATE SKIP LOCKED) AS d
-    ORDER BY d.next_run_at, d.id
+    ${walk} FOR UPDATE SKIP LOCKED) AS d
+    ORDER BY d.priority, d.next_run_at, d.id
     LIMIT (SELECT n FROM missing)
   )`;
   // What is free comes again from the walk.
   const due = `due AS (
+    SELECT ctid FROM alone
+    UNION ALL
     SELECT ctid FROM behind
     UNION ALL
     SELECT ctid FROM free WHERE (SELECT n FROM missing) = 0
   )`;
   return [missing, behind, due];
+}
+
+/** One step in the index for each stream that has pending jobs, due or not. */
+function streamParts(table: string, { types, queues }: ClaimRequest, values: PgValues): readonly string[] {
+  const wanted = types === undefined ? 'types' : `unnest(${values.bindTexts(types)})`;
+  const head = (above: string): string => `
+      SELECT j.queue, j.priority
+      FROM ${table} AS j
+      WHERE j.status = '${Pending}' AND j.job_type = w.job_type${above}
+      ORDER BY j.queue, j.priority
+      LIMIT 1`;
+  const all = `all_streams AS (
+    SELECT w.job_type, h.queue, h.priority FROM ${wanted} AS w(job_type) CROSS JOIN LATERAL (${head('')}) AS h
+    UNION ALL
+    SELECT w.job_type, h.queue, h.priority
+    FROM all_streams AS w CROSS JOIN LATERAL (${head(' AND (j.queue, j.priority) > (w.queue, w.priority)')}) AS h
+  )`;
+  const streams = `streams AS MATERIALIZED (SELECT job_type, queue, priority FROM all_streams AS s${inScope(queues, values)})`;
+  return [...(types === undefined ? [pendingTypesPart(table)] : []), all, streams];
+}
+
+function inScope(queues: QueueScope | undefined, values: PgValues): string {
+  if (queues === undefined) return '';
+  return 'only' in queues
+    ? ` WHERE s.queue = ANY(${values.bindTexts(queues.only)})`
+    : ` WHERE s.queue <> ALL(${values.bindTexts(queues.except)})`;
 }
 
 /** Answers with each type that has pending jobs: one step in the index for each, instead of one for each job. */

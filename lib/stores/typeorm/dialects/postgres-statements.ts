@@ -1,6 +1,7 @@
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import type { PruneRequest, RecoverRequest } from '../../job-store.js';
+import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
 import { interruptionError, toNewRow } from '../job-row.js';
 import { pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
@@ -13,10 +14,14 @@ const { Pending, Running, Failed } = JobState;
  */
 export function insertStatement(table: string, jobs: readonly NewJob[], channel: string | undefined): PgStatement {
   const values = new PgValues();
+  const extras = extraColumnsOf(jobs);
+  const named = extras.map(({ name }) => `, ${name}`).join('');
+  const selected = extras.map(({ name, fallback }) => `, COALESCE(i.${name}, ${fallback})`).join('');
+  const bound = [bindJobs(values, jobs), ...extras.map((extra) => bindExtra(values, extra, jobs))].join(', ');
   const insert = `
-    INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
-    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms
-    FROM unnest(${bindJobs(values, jobs)}) AS i(id, job_type, payload, max_retries, run_at, delay_ms)
+    INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at${named})
+    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms${selected}
+    FROM unnest(${bound}) AS i(id, job_type, payload, max_retries, run_at, delay_ms${named})
     CROSS JOIN (SELECT ${pgNowMs} AS ms) AS m`;
   if (channel === undefined) return { text: insert, values: values.list };
   const notify = `SELECT pg_notify(${values.bind(channel, 'text')}, '')`;
@@ -37,6 +42,10 @@ function bindJobs(values: PgValues, jobs: readonly NewJob[]): string {
     values.bindPlain(moments, 'bigint'),
     values.bindPlain(delays, 'bigint'),
   ].join(', ');
+}
+
+function bindExtra(values: PgValues, { type, valueOf }: ExtraColumn, jobs: readonly NewJob[]): string {
+  return values.bind(jobs.map(valueOf), `${type}[]`);
 }
 
 /** Answers with the tokens whose leases were extended. */

@@ -3,6 +3,8 @@ import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import type { ClaimRequest, ForeignClaims, RecoveredJob, RecoverRequest, Settlement } from '../../job-store.js';
 import { interruptionError, toClaimedJob, toForeignClaims, toSettledRow, toText, type Row } from '../job-row.js';
+import { extraColumnsOf } from '../extra-columns.js';
+import { compareDue, isInScope, toStream, type Stream } from '../streams.js';
 import type { SqliteHandle } from './sqlite-handle.js';
 import { SqliteStatements } from './sqlite-statements.js';
 
@@ -20,9 +22,12 @@ export class SqliteJobs {
   }
 
   insert(jobs: readonly NewJob[], now: number): void {
-    const insert = this.statements.get('insert');
-    for (const { id, type, payload, maxRetries, delayMs, runAt } of jobs) {
-      insert.run(id, type, payload, maxRetries, runAt ?? now + delayMs, now);
+    const extras = extraColumnsOf(jobs);
+    const insert = this.statements.insert(extras);
+    for (const job of jobs) {
+      const { id, type, payload, maxRetries, delayMs, runAt } = job;
+      const values = extras.map(({ valueOf }) => valueOf(job));
+      insert.run(id, type, payload, maxRetries, runAt ?? now + delayMs, now, ...values);
     }
   }
 
@@ -31,15 +36,15 @@ export class SqliteJobs {
     return settlements.filter((settlement) => !this.settleOne(settlement, now)).map(({ id, token }) => ({ id, token }));
   }
 
-  /** Due jobs, oldest first. */
-  due(
-    { types = this.pendingTypes(), limit, mostInterruptions = unlimited }: ClaimRequest,
-    now: number,
-  ): readonly Row[] {
-    const [only] = types;
+  /** Due jobs, of the lowest priority first, then the oldest. */
+  due(request: ClaimRequest, now: number): readonly Row[] {
+    const { types = this.pendingTypes(), queues, limit, mostInterruptions = unlimited } = request;
+    const streams = types.flatMap((type) => this.streamsOf(type)).filter(({ queue }) => isInScope(queue, queues));
+    const [only] = streams;
     if (only === undefined) return [];
-    if (types.length > 1) return this.dueOfMany(types, [now, mostInterruptions, limit], limit);
-    return this.statements.get('due').all(only, now, mostInterruptions, limit);
+    const bounds = [now, mostInterruptions, limit];
+    if (streams.length > 1) return this.dueOfMany(streams, bounds, limit);
+    return this.statements.get('due').all(only.type, only.queue, only.priority, ...bounds);
   }
 
   /** Marks what `due` found in the same transaction. */
@@ -118,11 +123,24 @@ export class SqliteJobs {
     return settle.run(status, cost, dueAt, error, finishedAt, status, lease.id, lease.token).changes > 0;
   }
 
-  /** Merges the cursors of all types, so that no more rows are read than are wanted, and one more of each type. */
-  private dueOfMany(types: readonly string[], bounds: readonly number[], limit: number): readonly Row[] {
+  /** One step in the index for each stream. */
+  private streamsOf(type: string): readonly Stream[] {
+    const streams: Stream[] = [];
+    for (let row = this.statements.get('firstStream').get(type); row !== undefined;) {
+      const stream = toStream(row);
+      streams.push(stream);
+      row = this.statements.get('nextStream').get(type, stream.queue, stream.priority);
+    }
+    return streams;
+  }
+
+  /** Merges the cursors of all streams, so that no more rows are read than are wanted, and one more of each stream. */
+  private dueOfMany(streams: readonly Stream[], bounds: readonly number[], limit: number): readonly Row[] {
     // All of them first: what keeps one from being prepared must leave no cursor open, which would block the connection for ever.
-    const looks = types.map((type, index) => ({ type, statement: this.statements.get('due', index) }));
-    const cursors = looks.map(({ type, statement }) => statement.iterate(type, ...bounds));
+    const looks = streams.map((stream, index) => ({ stream, statement: this.statements.get('due', index) }));
+    const cursors = looks.map(({ stream: { type, queue, priority }, statement }) =>
+      statement.iterate(type, queue, priority, ...bounds),
+    );
     try {
       return mergeByDue(cursors, limit);
     } finally {
@@ -138,18 +156,13 @@ function mergeByDue(cursors: readonly Iterator<Row>[], limit: number): readonly 
     let first: (typeof heads)[number] | undefined;
     for (const candidate of heads) {
       if (candidate.head.done === true) continue;
-      if (first === undefined || isEarlier(candidate.head.value, first.head.value as Row)) first = candidate;
+      if (first === undefined || compareDue(candidate.head.value, first.head.value as Row) < 0) first = candidate;
     }
     if (first === undefined) break;
     merged.push(first.head.value as Row);
     first.head = first.cursor.next();
   }
   return merged;
-}
-
-function isEarlier(a: Row, b: Row): boolean {
-  const difference = Number(a['next_run_at']) - Number(b['next_run_at']);
-  return difference === 0 ? idOf(a) < idOf(b) : difference < 0;
 }
 
 function idOf(row: Row): string {

@@ -1,4 +1,5 @@
 import { JobState } from '../../../model/job-state.js';
+import type { ExtraColumn } from '../extra-columns.js';
 import { claimedColumns } from '../job-row.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
 
@@ -14,30 +15,41 @@ export class SqliteStatements {
 
   constructor(
     private readonly handle: SqliteHandle,
-    table: string,
+    private readonly table: string,
   ) {
-    this.texts = { ...workingTexts(table), ...upkeepTexts(table) };
+    this.texts = { ...workingTexts(table), ...steppingTexts(table), ...upkeepTexts(table) };
+  }
+
+  /** Binds id, job_type, payload, max_retries, next_run_at, created_at, and the extra columns. */
+  insert(extras: readonly ExtraColumn[]): SqliteStatement {
+    const named = extras.map(({ name }) => `, ${name}`).join('');
+    const marks = extras.map(({ fallback }) => `, COALESCE(?, ${fallback})`).join('');
+    return this.prepare(
+      `insert${named}`,
+      `INSERT INTO ${this.table} (id, job_type, payload, status, max_retries, next_run_at, created_at${named})
+      VALUES (?, ?, ?, '${Pending}', ?, ?, ?${marks})`,
+    );
   }
 
   /** @param copy Several cursors over one text need a statement each. */
   get(name: StatementName, copy = 0): SqliteStatement {
-    const key = `${name} ${copy}`;
+    return this.prepare(`${name} ${copy}`, this.texts[name]);
+  }
+
+  private prepare(key: string, text: string): SqliteStatement {
     const known = this.prepared.get(key);
     if (known !== undefined) return known;
-    const statement = this.handle.prepare(this.texts[name]);
+    const statement = this.handle.prepare(text);
     this.prepared.set(key, statement);
     return statement;
   }
 }
 
-type StatementName = keyof ReturnType<typeof workingTexts> | keyof ReturnType<typeof upkeepTexts>;
+type StatementName =
+  keyof ReturnType<typeof workingTexts> | keyof ReturnType<typeof steppingTexts> | keyof ReturnType<typeof upkeepTexts>;
 
 function workingTexts(table: string) {
   return {
-    /** id, job_type, payload, max_retries, next_run_at, created_at */
-    insert: `
-      INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
-      VALUES (?, ?, ?, '${Pending}', ?, ?, ?)`,
     /** id, claim_token */
     deleteCompleted: `DELETE FROM ${table} WHERE id = ? AND claim_token = ?`,
     /** status, added attempts, next_run_at or null, last_error or null, finished_at or null, status again, id, claim_token */
@@ -52,10 +64,11 @@ function workingTexts(table: string) {
         claimed_by = NULL,
         lease_until = CASE WHEN ? = '${Running}' THEN lease_until END
       WHERE id = ? AND claim_token = ?`,
-    /** job_type, now, most interruptions, limit */
+    /** job_type, queue, priority, now, most interruptions, limit */
     due: `
-      SELECT ${claimedColumns.join(', ')}, next_run_at, rowid AS place FROM ${table}
-      WHERE status = '${Pending}' AND job_type = ? AND next_run_at <= ? AND interruptions <= ?
+      SELECT ${claimedColumns.join(', ')}, priority, next_run_at, rowid AS place FROM ${table}
+      WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority = ? AND next_run_at <= ?
+        AND interruptions <= ?
       ORDER BY next_run_at, id
       LIMIT ?`,
     /** claim_token, claimed_by, lease_until, place */
@@ -63,6 +76,24 @@ function workingTexts(table: string) {
       UPDATE ${table}
       SET status = '${Running}', claim_token = ?, claimed_by = ?, lease_until = ?
       WHERE rowid = ? AND status = '${Pending}'`,
+  };
+}
+
+/** Looks that step through the index, one entry of each type or stream. */
+function steppingTexts(table: string) {
+  return {
+    /** job_type */
+    firstStream: `
+      SELECT job_type, queue, priority FROM ${table}
+      WHERE status = '${Pending}' AND job_type = ?
+      ORDER BY queue, priority
+      LIMIT 1`,
+    /** job_type, queue, priority */
+    nextStream: `
+      SELECT job_type, queue, priority FROM ${table}
+      WHERE status = '${Pending}' AND job_type = ? AND (queue, priority) > (?, ?)
+      ORDER BY queue, priority
+      LIMIT 1`,
     pendingTypes: `
       WITH RECURSIVE types (job_type) AS (
         SELECT min(job_type) FROM ${table} WHERE status = '${Pending}'

@@ -1,4 +1,5 @@
 import { JobState } from '../../../model/job-state.js';
+import { defaultQueue, longestQueueName } from '../../../model/queue-name.js';
 import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
 
 const { Pending, Running, Failed } = JobState;
@@ -27,6 +28,12 @@ export const createJobs: Migration = {
       mysql: `VARCHAR(16) ${ascii} NOT NULL DEFAULT '${Pending}'`,
       sqlite: `TEXT NOT NULL DEFAULT '${Pending}'`,
     }),
+    addable('queue', {
+      postgres: `text COLLATE "C" NOT NULL DEFAULT '${defaultQueue}'`,
+      mysql: `VARCHAR(${longestQueueName}) ${utf8} NOT NULL DEFAULT '${defaultQueue}'`,
+      sqlite: `TEXT NOT NULL DEFAULT '${defaultQueue}'`,
+    }),
+    addable('priority', count(0)),
     addable('attempts', count(0)),
     addable('max_retries', count(3)),
     needed('next_run_at', {
@@ -50,9 +57,9 @@ export const createJobs: Migration = {
     {
       suffix: 'pending',
       definition: {
-        postgres: `(job_type, next_run_at, id) WHERE status = '${Pending}'`,
-        mysql: '(status, job_type, next_run_at, id)',
-        sqlite: `(job_type, next_run_at, id) WHERE status = '${Pending}'`,
+        postgres: `(job_type, queue, priority, next_run_at, id) WHERE status = '${Pending}'`,
+        mysql: '(status, job_type, queue, priority, next_run_at, id)',
+        sqlite: `(job_type, queue, priority, next_run_at, id) WHERE status = '${Pending}'`,
       },
     },
     {

@@ -1,0 +1,29 @@
+import type { QueueScope } from '../job-store.js';
+import { toText, type Row } from './job-row.js';
+
+/**
+ * Pending jobs that are alike to a claim: the index keeps them together, by the moment at which they are due. A claim looks at the head of
+ * each stream and merges them, so that neither the jobs behind nor those of other streams cost it anything.
+ */
+export interface Stream {
+  readonly type: string;
+  readonly queue: string;
+  readonly priority: number;
+}
+
+export function toStream(row: Row): Stream {
+  return { type: toText(row['job_type']), queue: toText(row['queue']), priority: Number(row['priority']) };
+}
+
+export function isInScope(queue: string, scope: QueueScope | undefined): boolean {
+  if (scope === undefined) return true;
+  return 'only' in scope ? scope.only.includes(queue) : !scope.except.includes(queue);
+}
+
+/** Lower priority first, then the older moment, then the older id. */
+export function compareDue(a: Row, b: Row): number {
+  const difference =
+    Number(a['priority']) - Number(b['priority']) || Number(a['next_run_at']) - Number(b['next_run_at']);
+  if (difference !== 0) return difference;
+  return toText(a['id']) < toText(b['id']) ? -1 : 1;
+}
