@@ -56,7 +56,7 @@ export function extendStatement(table: string, leases: readonly Lease[], leaseMs
     UPDATE ${table}
     SET lease_until = ${pgNowMs} + ${values.bind(leaseMs, 'bigint')}
     WHERE id = ANY(${ids}) AND claim_token = ANY(${tokens}) AND status = '${Running}'
-    RETURNING claim_token AS token`;
+    RETURNING claim_token::text AS token`;
   return { text, values: values.list };
 }
 
@@ -132,6 +132,6 @@ export function disownStatement(table: string, owner: string, held: readonly Lea
     UPDATE ${table}
     SET status = '${Pending}', claim_token = NULL, claimed_by = NULL, lease_until = NULL
     WHERE status = '${Running}' AND claimed_by = ${values.bind(owner, 'text')}
-      AND (claim_token IS NULL OR claim_token <> ALL(${values.bindPlain(tokens, 'uuid')}))`;
+      AND (claim_token IS NULL OR claim_token <> ALL(${values.bindPlain(tokens, 'bigint')}))`;
   return { text, values: values.list };
 }

@@ -33,7 +33,7 @@ export class PgValues {
       ),
       tokens: this.bindPlain(
         leases.map(({ token }) => token),
-        'uuid',
+        'bigint',
       ),
     };
   }

@@ -49,7 +49,7 @@ export const createJobs: Migration = {
     addable('last_error', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('finished_at', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     addable('interruptions', count(0)),
-    addable('claim_token', { postgres: 'uuid', mysql: `VARCHAR(80) ${ascii}`, sqlite: 'TEXT' }),
+    addable('claim_token', { postgres: 'bigint', mysql: `VARCHAR(80) ${ascii}`, sqlite: 'TEXT' }),
     addable('claimed_by', { postgres: 'text', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
     addable('lease_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
   ],
