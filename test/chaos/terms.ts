@@ -17,8 +17,12 @@ export const terms = {
   timeoutRetries: 1,
 } as const;
 
+/** Has a worker of its own. */
+export const sideQueue = 'side';
+
 export const queueOptions: PersistentQueueOptions = {
-  workers: 4,
+  workers: 3,
+  queues: { [sideQueue]: 1 },
   pollInterval: 100,
   lease: terms.leaseMs,
   shutdownTimeout: terms.shutdownMs,

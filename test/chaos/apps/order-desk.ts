@@ -2,7 +2,7 @@ import type { PersistentJobQueue } from '../../../lib/queues/persistent-job-queu
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Fate, Kind } from '../ledger/fact.js';
 import type { Ledger } from '../ledger/ledger.js';
-import { ordersTable, terms } from '../terms.js';
+import { ordersTable, sideQueue, terms } from '../terms.js';
 
 /** A job to enqueue. */
 export interface Order {
@@ -93,5 +93,11 @@ export class OrderDesk {
 
 function requestOf({ key, kind, ms, delay = 0 }: Order) {
   const payload: OrderPayload = { key, kind, ms };
-  return { type: `chaos.${kind}`, payload, delay, maxRetries: retries[kind] };
+  return { type: `chaos.${kind}`, payload, delay, maxRetries: retries[kind], ...placeOf(key) };
+}
+
+/** Some jobs are more urgent than others, and some wait where others work. */
+function placeOf(key: string): { readonly priority?: number; readonly queue?: string } {
+  const number = Number(/\d+$/.exec(key)?.[0] ?? 0);
+  return { priority: [0, 0, -1, 3][number % 4], ...(number % 5 === 0 ? { queue: sideQueue } : {}) };
 }
