@@ -9,6 +9,8 @@ export interface HandlerPolicy {
   readonly backoff?: Backoff | undefined;
   /** Milliseconds after which an attempt counts as failed. */
   readonly timeout?: number | undefined;
+  /** The key of the jobs that are enqueued where this handler is known. */
+  readonly uniqueKey?: ((payload: unknown) => unknown) | undefined;
 }
 
 /** The handler of one job type. */

@@ -127,7 +127,7 @@ async function sqlitePlan(dataSource: DataSource): Promise<readonly string[]> {
     exec: () => undefined,
     prepare: (text) => handle.prepare(`EXPLAIN QUERY PLAN ${text}`),
   };
-  const statements = new SqliteStatements(explaining, sqlNames({ schema: undefined, table: 'rws_jobs' }, '"').table);
+  const statements = new SqliteStatements(explaining, sqlNames({ schema: undefined, table: 'rws_jobs' }, '"'));
   return [
     ...statements.get('due').all('mine', Date.now(), 9, 10),
     ...statements.get('pendingTypes').all(),

@@ -1,6 +1,6 @@
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
-import { claimedColumns, toNewRow, type SettledRow } from '../job-row.js';
+import { claimedColumns, hasExtras, toNewRow, type NewRow, type SettledRow } from '../job-row.js';
 import { execute, type MysqlConnection, type MysqlResult, type MysqlValue } from './mysql-pool.js';
 
 /** A text with its values, for the binary protocol. */
@@ -37,16 +37,44 @@ export const mysqlNowMs = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTA
  */
 export type TextBinding = 'text' | 'bytes';
 
-export function insertStatement(table: string, jobs: readonly NewJob[], binding: TextBinding): MysqlStatement {
-  const text = binding === 'text' ? '?' : 'CONVERT(? USING utf8mb4)';
-  const row = `(?, ${text}, ${text}, '${Pending}', ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs})`;
-  const bound = (value: string): string | Buffer => (binding === 'text' ? value : Buffer.from(value));
+/** What becomes of a row whose key is taken: the statement fails, or leaves it out. */
+export type InsertMode = 'INSERT' | 'INSERT IGNORE';
+
+/** The columns that only some jobs need are there only where one of these does. */
+export function insertStatement(
+  table: string,
+  jobs: readonly NewJob[],
+  { binding, mode = 'INSERT' }: { readonly binding: TextBinding; readonly mode?: InsertMode },
+): MysqlStatement {
+  const rows = jobs.map(toNewRow);
+  const { mark, bound } = textBinding(binding);
+  const isPlain = !rows.some(hasExtras);
+  const extras = isPlain ? '' : `, ${mark}, ${mark}, COALESCE(?, ${mysqlNowMs} + ?)`;
+  const row = `(?, ${mark}, ${mark}, '${Pending}', ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs}${extras})`;
+  const columns = `id, job_type, payload, status, max_retries, next_run_at, created_at${isPlain ? '' : ', unique_key, tags, expires_at'}`;
+  const extrasOf = (job: NewRow): readonly MysqlValue[] =>
+    isPlain ? [] : [bound(job.uniqueKey), bound(job.tags), job.expiresAt, job.expiresInMs];
   return {
-    text: `INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
+    text: `${mode} INTO ${table} (${columns})
       VALUES ${jobs.map(() => row).join(', ')}`,
-    values: jobs
-      .map(toNewRow)
-      .flatMap((job) => [job.id, bound(job.type), bound(job.payload), job.maxRetries, job.runAt, job.delayMs]),
+    values: rows.flatMap((job) => [
+      job.id,
+      bound(job.type),
+      bound(job.payload),
+      job.maxRetries,
+      job.runAt,
+      job.delayMs,
+      ...extrasOf(job),
+    ]),
+  };
+}
+
+/** The mark for a text, and what is bound for it. */
+export function textBinding(binding: TextBinding) {
+  return {
+    mark: binding === 'text' ? '?' : 'CONVERT(? USING utf8mb4)',
+    bound: <T extends string | null>(value: T): T | Buffer =>
+      binding === 'text' || value === null ? value : Buffer.from(value),
   };
 }
 
@@ -77,7 +105,7 @@ export function candidatesStatement(table: string, { types, limit, mostInterrupt
 export function lockPendingStatement(table: string, ids: readonly string[], limit: number): MysqlStatement {
   const list = inList(ids);
   return {
-    text: `SELECT ${claimedColumns.join(', ')}, next_run_at FROM ${table}
+    text: `SELECT ${claimedColumns.join(', ')}, next_run_at, ${mysqlNowMs} AS now_ms FROM ${table}
       WHERE id IN (${list.marks}) AND status = '${Pending}'
       ORDER BY id
       LIMIT ?

@@ -1,7 +1,7 @@
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import type { PruneRequest, RecoverRequest } from '../../job-store.js';
-import { interruptionError, toNewRow } from '../job-row.js';
+import { hasExtras, interruptionError, toNewRow, type NewRow } from '../job-row.js';
 import { pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
 const { Pending, Running, Failed } = JobState;
@@ -13,18 +13,39 @@ const { Pending, Running, Failed } = JobState;
  */
 export function insertStatement(table: string, jobs: readonly NewJob[], channel: string | undefined): PgStatement {
   const values = new PgValues();
-  const insert = `
-    INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
-    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms
-    FROM unnest(${bindJobs(values, jobs)}) AS i(id, job_type, payload, max_retries, run_at, delay_ms)
-    CROSS JOIN (SELECT ${pgNowMs} AS ms) AS m`;
+  const { columns, rows } = newRows(values, jobs);
+  const insert = `INSERT INTO ${table} (${columns}) ${rows}`;
   if (channel === undefined) return { text: insert, values: values.list };
   const notify = `SELECT pg_notify(${values.bind(channel, 'text')}, '')`;
   return { text: `WITH inserted AS (${insert})\n${notify}`, values: values.list };
 }
 
-function bindJobs(values: PgValues, jobs: readonly NewJob[]): string {
+/** What an INSERT takes its rows from. */
+export interface PgRows {
+  readonly columns: string;
+  /** A query. */
+  readonly rows: string;
+}
+
+/**
+ * Rows of pending jobs, in their order. The columns that only some jobs need are there only where one of these does.
+ *
+ * @param beside Joined to them, to be evaluated before the first row is there.
+ */
+export function newRows(values: PgValues, jobs: readonly NewJob[], beside = ''): PgRows {
   const rows = jobs.map(toNewRow);
+  const extras = rows.some(hasExtras) ? bindExtras(values, rows) : undefined;
+  const names = `id, job_type, payload, max_retries, run_at, delay_ms${extras === undefined ? '' : `, ${extras.names}`}`;
+  return {
+    columns: `id, job_type, payload, status, max_retries, next_run_at, created_at${extras === undefined ? '' : ', unique_key, tags, expires_at'}`,
+    rows: `
+    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms${extras?.columns ?? ''}
+    FROM unnest(${bindPlain(values, rows)}${extras === undefined ? '' : `, ${extras.bound}`}) AS i(${names})
+    CROSS JOIN (SELECT ${pgNowMs} AS ms) AS m${beside}`,
+  };
+}
+
+function bindPlain(values: PgValues, rows: readonly NewRow[]): string {
   const ids = rows.map(({ id }) => id);
   const retries = rows.map(({ maxRetries }) => maxRetries);
   const moments = rows.map(({ runAt }) => runAt);
@@ -37,6 +58,21 @@ function bindJobs(values: PgValues, jobs: readonly NewJob[]): string {
     values.bindPlain(moments, 'bigint'),
     values.bindPlain(delays, 'bigint'),
   ].join(', ');
+}
+
+function bindExtras(values: PgValues, rows: readonly NewRow[]) {
+  const moments = rows.map(({ expiresAt }) => expiresAt);
+  const delays = rows.map(({ expiresInMs }) => expiresInMs);
+  return {
+    names: 'unique_key, tags, expires_at, expires_in',
+    columns: ', i.unique_key, i.tags, COALESCE(i.expires_at, m.ms + i.expires_in)',
+    bound: [
+      values.bindTexts(rows.map(({ uniqueKey }) => uniqueKey)),
+      values.bindTexts(rows.map(({ tags }) => tags)),
+      values.bindPlain(moments, 'bigint'),
+      values.bindPlain(delays, 'bigint'),
+    ].join(', '),
+  };
 }
 
 /** Answers with the tokens whose leases were extended. */

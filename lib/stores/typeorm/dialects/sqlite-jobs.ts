@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import type { EnqueueResult } from '../../../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import type { ClaimRequest, ForeignClaims, RecoveredJob, RecoverRequest, Settlement } from '../../job-store.js';
 import { interruptionError, toClaimedJob, toForeignClaims, toSettledRow, toText, type Row } from '../job-row.js';
+import type { SqlNames } from '../table-name.js';
+import { SqliteAdmission } from './sqlite-admission.js';
 import type { SqliteHandle } from './sqlite-handle.js';
 import { SqliteStatements } from './sqlite-statements.js';
 
@@ -11,19 +14,27 @@ const unlimited = Number.MAX_SAFE_INTEGER;
 /** The verbs on one connection, synchronous; whoever calls them sees to the transaction. Row by row is as fast as any list here. */
 export class SqliteJobs {
   private readonly statements: SqliteStatements;
+  private readonly admission: SqliteAdmission;
 
   constructor(
     readonly handle: SqliteHandle,
-    table: string,
+    names: Pick<SqlNames, 'table' | 'slots'>,
   ) {
-    this.statements = new SqliteStatements(handle, table);
+    this.statements = new SqliteStatements(handle, names);
+    this.admission = new SqliteAdmission(this.statements);
   }
 
   insert(jobs: readonly NewJob[], now: number): void {
-    const insert = this.statements.get('insert');
-    for (const { id, type, payload, maxRetries, delayMs, runAt } of jobs) {
-      insert.run(id, type, payload, maxRetries, runAt ?? now + delayMs, now);
-    }
+    for (const job of jobs) this.admission.insert(job, now);
+  }
+
+  /** Stores jobs with conditions; answers for each what came of it. */
+  admit(jobs: readonly NewJob[], now: number): readonly EnqueueResult[] {
+    return this.admission.admit(jobs, now);
+  }
+
+  pruneSlots(now: number, limit: number): number {
+    return this.statements.get('pruneSlots').run(now, limit).changes;
   }
 
   /** Returns the leases that were lost. */
@@ -47,7 +58,7 @@ export class SqliteJobs {
     const claim = this.statements.get('claim');
     const nonce = `${randomBytes(16).toString('hex')}:`;
     return rows.map((row) => {
-      const job = toClaimedJob(row, `${nonce}${idOf(row)}`);
+      const job = toClaimedJob(row, { token: `${nonce}${idOf(row)}`, now });
       claim.run(job.token, owner, now + leaseMs, Number(row['place']));
       return job;
     });

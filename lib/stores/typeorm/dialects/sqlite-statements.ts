@@ -1,5 +1,7 @@
 import { JobState } from '../../../model/job-state.js';
 import { claimedColumns } from '../job-row.js';
+import { admissionTexts } from './sqlite-admission-texts.js';
+import type { SqlNames } from '../table-name.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
 
 const { Pending, Running, Failed } = JobState;
@@ -14,9 +16,9 @@ export class SqliteStatements {
 
   constructor(
     private readonly handle: SqliteHandle,
-    table: string,
+    { table, slots }: Pick<SqlNames, 'table' | 'slots'>,
   ) {
-    this.texts = { ...workingTexts(table), ...upkeepTexts(table) };
+    this.texts = { ...workingTexts(table), ...admissionTexts(table, slots), ...upkeepTexts(table) };
   }
 
   /** @param copy Several cursors over one text need a statement each. */
@@ -30,7 +32,10 @@ export class SqliteStatements {
   }
 }
 
-type StatementName = keyof ReturnType<typeof workingTexts> | keyof ReturnType<typeof upkeepTexts>;
+type StatementName =
+  | keyof ReturnType<typeof workingTexts>
+  | keyof ReturnType<typeof admissionTexts>
+  | keyof ReturnType<typeof upkeepTexts>;
 
 function workingTexts(table: string) {
   return {
