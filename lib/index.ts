@@ -8,7 +8,9 @@ export {
   InjectJobQueue,
   InjectPersistentJobQueue,
 } from './jobs.tokens.js';
-export type { DueOptions, EnqueueOptions, SubmitOptions } from './model/enqueue-options.js';
+export type { ThrottleOptions, UniqueOptions } from './model/duplicates.js';
+export type { DueOptions, EnqueueOptions, ExpiryOptions, SubmitOptions } from './model/enqueue-options.js';
+export type { EnqueueOutcome, EnqueueResult } from './model/enqueue-result.js';
 export {
   DuplicateHandlerError,
   DuplicateJobsModuleError,

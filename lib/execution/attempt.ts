@@ -12,6 +12,8 @@ const messages: Readonly<Record<AbortCause, string>> = {
   shutdown: 'the queue is stopping',
 };
 
+const noTags: readonly string[] = Object.freeze([]);
+
 /**
  * One run of a job, and the context that its handler receives.
  *
@@ -57,6 +59,16 @@ export class Attempt implements JobContext {
 
   get maxRetries(): number {
     return this.job.maxRetries;
+  }
+
+  get tags(): readonly string[] {
+    return this.job.tags ?? noTags;
+  }
+
+  /** Whether it came too late to be run. The time since the claim was sent off counts, so that it is never run after its time. */
+  get isExpired(): boolean {
+    const { expiresInMs } = this.job;
+    return expiresInMs !== undefined && this.startedAt - this.claimedAt >= expiresInMs;
   }
 
   get signal(): AbortSignal {

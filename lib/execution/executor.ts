@@ -22,6 +22,7 @@ export interface Execution {
 }
 
 const completed: Execution = { outcome: { kind: 'completed' } };
+const expired: Execution = { outcome: { kind: 'expired' } };
 const released: Execution = { outcome: { kind: 'released', delayMs: 0 } };
 
 /**
@@ -37,6 +38,7 @@ export class Executor {
   ) {}
 
   async execute(attempt: Attempt): Promise<Execution> {
+    if (attempt.isExpired) return expired;
     const handler = this.registry.get(attempt.job.type);
     let work: () => unknown;
     try {

@@ -11,6 +11,8 @@ export interface HandlerPolicy {
   readonly timeout?: number | undefined;
   readonly priority?: number | undefined;
   readonly queue?: string | undefined;
+  /** The key of the jobs that are enqueued where this handler is known. */
+  readonly uniqueKey?: ((payload: unknown) => unknown) | undefined;
 }
 
 /** The handler of one job type. */

@@ -1,9 +1,9 @@
-import { checkDuration, checkInteger, checkKnownKeys } from '../model/check.js';
+import { checkDuration, checkFunction, checkInteger, checkKnownKeys } from '../model/check.js';
 import { checkPriority } from '../model/enqueue-options.js';
 import { DuplicateHandlerError, InvalidHandlerError, InvalidJobTypeError } from '../model/errors.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { JobContext } from '../model/job-context.js';
-import type { JobType, PayloadFit } from '../model/job-payloads.js';
+import type { JobType, PayloadFit, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import { checkQueueName } from '../model/queue-name.js';
 import { mostRetries } from '../model/queue-options.js';
@@ -11,7 +11,7 @@ import { resolveBackoff, type BackoffOptions } from '../model/retry-policy.js';
 import { addMark, methodSource, ownerName, ownMarks, type HandlerMark, type MethodName } from './handler-metadata.js';
 
 /** What a handler says about the jobs that it runs; what it leaves out, the queue decides. */
-export interface JobHandlerOptions {
+export interface JobHandlerOptions<T extends string = string> {
   /** Retries after the first attempt. A job's own `maxRetries`, given to `enqueue`, wins over it. */
   maxRetries?: number;
   /** How long to wait between attempts; what it leaves out has the defaults of the library. */
@@ -22,6 +22,11 @@ export interface JobHandlerOptions {
   priority?: number;
   /** The queue that its persistent jobs wait in. A job's own `queue` wins over it. Default 'default'. */
   queue?: string;
+  /**
+   * Makes the `uniqueKey` of a job from its payload; `undefined` means none. Asked by `enqueue` in processes that know this handler; a job's own
+   * `uniqueKey` wins over it. Must always make the same key of the same payload.
+   */
+  uniqueKey?(payload: PayloadOf<T>): string | undefined;
   /** The name of the one `JobsModule` that this handler serves. Default: every one. */
   instance?: string;
 }
@@ -37,7 +42,7 @@ type FittingMethod<T extends string, H> = H extends (payload: infer P, ...rest: 
   ? PayloadFit<T, P>
   : unknown;
 
-const knownOptions = ['maxRetries', 'backoff', 'timeout', 'priority', 'queue', 'instance'];
+const knownOptions = ['maxRetries', 'backoff', 'timeout', 'priority', 'queue', 'uniqueKey', 'instance'];
 
 /**
  * Makes a method of a provider or controller the handler of a job type.
@@ -48,7 +53,7 @@ const knownOptions = ['maxRetries', 'backoff', 'timeout', 'priority', 'queue', '
  *
  * @throws InvalidOptionError, InvalidJobTypeError or InvalidHandlerError while the class is being defined.
  */
-export function JobHandler<T extends JobType>(type: T, options: JobHandlerOptions = {}): HandlerDecorator<T> {
+export function JobHandler<T extends JobType>(type: T, options: JobHandlerOptions<T> = {}): HandlerDecorator<T> {
   return (target, method, descriptor) => {
     const source = checkTarget(target, method, descriptor);
     const mark = makeMark(source, type, options);
@@ -91,6 +96,7 @@ function makeMark(source: string, type: unknown, options: unknown): HandlerMark 
       timeout: read('timeout', checkDuration),
       priority: read('priority', checkPriority),
       queue: read('queue', checkQueueName),
+      uniqueKey: read('uniqueKey', checkFunction<[payload: unknown]>),
     },
   };
 }

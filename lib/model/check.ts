@@ -39,6 +39,12 @@ export function checkDuration(option: string, value: unknown, min = 0, max = lon
   return value;
 }
 
+/** @throws InvalidOptionError unless `value` is a function. What it takes and returns cannot be seen from outside. */
+export function checkFunction<A extends unknown[]>(option: string, value: unknown): (...args: A) => unknown {
+  if (typeof value !== 'function') throw new InvalidOptionError(`${option} must be a function, got ${show(value)}`);
+  return value as (...args: A) => unknown;
+}
+
 /** @throws InvalidOptionError unless `value` is one of `allowed`. */
 export function checkOneOf<T extends string | boolean>(option: string, value: unknown, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value);

@@ -1,7 +1,14 @@
 import { checkDuration, checkInteger, checkKnownKeys, longestMs, show } from './check.js';
+import {
+  resolveUniqueOptions,
+  type ResolvedUniqueOptions,
+  type ThrottleOptions,
+  type UniqueOptions,
+} from './duplicates.js';
 import { InvalidOptionError } from './errors.js';
 import { checkQueueName } from './queue-name.js';
 import { mostRetries } from './queue-options.js';
+import { checkTags } from './tags.js';
 
 /** When a job is due. */
 export interface DueOptions {
@@ -11,12 +18,22 @@ export interface DueOptions {
   runAt?: Date | number | undefined;
 }
 
+/** Until when a job may start. */
+export interface ExpiryOptions {
+  /** Milliseconds from now after which no attempt starts any more: the job ends failed, with 'expired' as its error. Default: never. */
+  expiresIn?: number | undefined;
+  /** The same as a moment: a Date or epoch milliseconds. Not together with `expiresIn`. */
+  expiresAt?: Date | number | undefined;
+}
+
 /** Options of one memory job. */
-export interface SubmitOptions extends DueOptions {
+export interface SubmitOptions extends DueOptions, ExpiryOptions, UniqueOptions {
   /** Retries after the first attempt. Default: what the handler says, then what the queue says. */
   maxRetries?: number | undefined;
   /** Of two jobs that are due, the one with the LOWER number runs first, however old the other is. From -100 to 100. Default: what the handler says, then 0. */
   priority?: number | undefined;
+  /** Up to 16 strings of up to 64 characters, which the handler finds in `job.tags`. Default none. */
+  tags?: readonly string[] | undefined;
 }
 
 /** Options of one persistent job. */
@@ -28,19 +45,34 @@ export interface EnqueueOptions extends SubmitOptions {
    * commits, and never existed when it rolls back.
    */
   manager?: unknown;
+  /** At most one job per window, also when the one before is over. Not together with `uniqueKey`. Default: no limit. */
+  throttle?: ThrottleOptions | undefined;
 }
 
 /** Enqueue options, checked. */
-export interface ResolvedEnqueueOptions {
+export interface ResolvedEnqueueOptions extends ResolvedUniqueOptions {
   readonly delayMs: number;
   readonly runAt: number | undefined;
   readonly maxRetries: number | undefined;
   readonly priority: number | undefined;
   readonly queue: string | undefined;
+  readonly expiresInMs: number | undefined;
+  readonly expiresAt: number | undefined;
+  readonly tags: readonly string[] | undefined;
   readonly manager: unknown;
 }
 
-const submitKeys = ['delay', 'runAt', 'maxRetries', 'priority'];
+const submitKeys = [
+  'delay',
+  'runAt',
+  'maxRetries',
+  'priority',
+  'expiresIn',
+  'expiresAt',
+  'uniqueKey',
+  'onDuplicate',
+  'tags',
+];
 
 /** Any moment before 1980 in milliseconds is one in seconds. */
 const earliestMs = 315_532_800_000;
@@ -52,7 +84,7 @@ export function resolveSubmitOptions(options: unknown): ResolvedEnqueueOptions {
 
 /** @throws InvalidOptionError */
 export function resolveEnqueueOptions(options: unknown): ResolvedEnqueueOptions {
-  return resolve(options, [...submitKeys, 'queue', 'manager']);
+  return resolve(options, [...submitKeys, 'throttle', 'queue', 'manager']);
 }
 
 const nothing: ResolvedEnqueueOptions = Object.freeze({
@@ -61,6 +93,12 @@ const nothing: ResolvedEnqueueOptions = Object.freeze({
   maxRetries: undefined,
   priority: undefined,
   queue: undefined,
+  expiresInMs: undefined,
+  expiresAt: undefined,
+  uniqueKey: undefined,
+  onDuplicate: undefined,
+  throttle: undefined,
+  tags: undefined,
   manager: undefined,
 });
 
@@ -69,21 +107,20 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
   if (isEntityManager(options)) {
     throw new InvalidOptionError('the options of a job are an EntityManager; pass it as { manager }');
   }
-  const { delay, runAt, maxRetries, priority, queue, manager } = checkKnownKeys('the options of a job', options, keys);
-  if (delay !== undefined && runAt !== undefined) {
-    throw new InvalidOptionError('delay and runAt exclude each other; give the one that you mean');
-  }
+  const given = checkKnownKeys('the options of a job', options, keys);
+  const { maxRetries, priority, queue, tags, manager } = given;
   if (manager !== undefined && (typeof manager !== 'object' || manager === null)) {
     throw new InvalidOptionError(
       `manager must be the EntityManager of your transaction, got ${show(manager)}; leave it out to store the job by itself`,
     );
   }
   return {
-    delayMs: delay === undefined ? 0 : checkDuration('delay', delay),
-    runAt: runAt === undefined ? undefined : checkMoment('runAt', runAt),
+    ...resolveTimes(given),
     maxRetries: maxRetries === undefined ? undefined : checkInteger('maxRetries', maxRetries, 0, mostRetries),
     priority: priority === undefined ? undefined : checkPriority('priority', priority),
     queue: queue === undefined ? undefined : checkQueueName('queue', queue),
+    ...resolveUniqueOptions(given),
+    tags: tags === undefined ? undefined : checkTags('tags', tags),
     manager,
   };
 }
@@ -91,6 +128,37 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
 /** @throws InvalidOptionError unless `priority` is a whole number from -100 to 100: each one in use costs every claim a look. */
 export function checkPriority(option: string, priority: unknown): number {
   return checkInteger(option, priority, -100, 100);
+}
+
+type Times = Pick<ResolvedEnqueueOptions, 'delayMs' | 'runAt' | 'expiresInMs' | 'expiresAt'>;
+
+function resolveTimes({ delay, runAt, expiresIn, expiresAt }: Readonly<Record<string, unknown>>): Times {
+  if (delay !== undefined && runAt !== undefined) {
+    throw new InvalidOptionError('delay and runAt exclude each other; give the one that you mean');
+  }
+  if (expiresIn !== undefined && expiresAt !== undefined) {
+    throw new InvalidOptionError('expiresIn and expiresAt exclude each other; give the one that you mean');
+  }
+  const times = {
+    delayMs: delay === undefined ? 0 : checkDuration('delay', delay),
+    runAt: runAt === undefined ? undefined : checkMoment('runAt', runAt),
+    expiresInMs: expiresIn === undefined ? undefined : checkDuration('expiresIn', expiresIn, 1),
+    expiresAt: expiresAt === undefined ? undefined : checkMoment('expiresAt', expiresAt),
+  };
+  refuseStillborn(times);
+  return times;
+}
+
+/** A job that expires before it is due could never run. Only what is measured alike is compared: clocks differ. */
+function refuseStillborn({ delayMs, runAt, expiresInMs, expiresAt }: Times): void {
+  const isTooSoon =
+    runAt === undefined ? expiresInMs !== undefined && expiresInMs <= delayMs : (expiresAt ?? Infinity) <= runAt;
+  if (!isTooSoon) return;
+  throw new InvalidOptionError(
+    runAt === undefined
+      ? `expiresIn must be longer than delay, got ${expiresInMs} and ${delayMs}; the job could never run`
+      : `expiresAt must be after runAt, got ${expiresAt} and ${runAt}; the job could never run`,
+  );
 }
 
 function isEntityManager(options: unknown): boolean {

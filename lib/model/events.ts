@@ -14,6 +14,8 @@ export interface JobEventMap {
     readonly stack: string | undefined;
     readonly durationMs: number;
   };
+  /** Ended as failed without this attempt, because it could not start before `expiresAt`. */
+  expired: { readonly job: JobFacts };
   /** Given back unfinished, because the process stops or its lease ran out. */
   released: { readonly job: JobFacts };
   /** Its handler ignored the stop; the job is run again when its lease has ended. */

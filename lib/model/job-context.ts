@@ -14,6 +14,8 @@ export interface JobContext {
   readonly attempt: number;
   /** Retries allowed after the first attempt: at most `maxRetries + 1` attempts. */
   readonly maxRetries: number;
+  /** What `enqueue` was given as `tags`. */
+  readonly tags: readonly string[];
   /**
    * Aborted when the attempt should end before its time; `signal.reason` is a `JobAbortedError` whose `reason` says why:
    * `timeout`, `lease lost`, `shutdown` or `cancelled`.

@@ -1,3 +1,4 @@
+import type { Throttle } from './duplicates.js';
 import type { JobContext } from './job-context.js';
 
 /** A job that is about to be stored. */
@@ -16,6 +17,17 @@ export interface NewJob {
   readonly delayMs: number;
   /** Moment at which the job is due, epoch milliseconds. */
   readonly runAt?: number | undefined;
+  /** Milliseconds from now, by the store's clock, after which no attempt starts. Ignored where `expiresAt` is given. */
+  readonly expiresInMs?: number | undefined;
+  /** Moment after which no attempt starts, epoch milliseconds. */
+  readonly expiresAt?: number | undefined;
+  readonly tags?: readonly string[] | undefined;
+  /** Of the jobs of one type with this key only one is pending or running at a time; see `JobStore.admit`. */
+  readonly uniqueKey?: string | undefined;
+  /** What happens when another job holds the key. Default 'keep'. */
+  readonly onDuplicate?: 'keep' | 'replace' | undefined;
+  /** At most one of these jobs per window; see `JobStore.admit`. */
+  readonly throttle?: Throttle | undefined;
   /** Memory store only: a function that travels in the place of a registered handler. */
   readonly run?: JobFunction | undefined;
 }
@@ -45,5 +57,13 @@ export interface ClaimedJob extends Lease {
   readonly interruptions: number;
   /** Moment at which it was stored, epoch milliseconds; memory jobs do not keep it. */
   readonly createdAt?: number | undefined;
+  /** Milliseconds from its claim, by the store's clock, after which it must not start; `undefined`: never. */
+  readonly expiresInMs?: number | undefined;
+  readonly tags?: readonly string[] | undefined;
   readonly run?: JobFunction | undefined;
+}
+
+/** Whether it depends on others whether this job is stored, so that it goes through `JobStore.admit`. */
+export function isConditional({ uniqueKey, throttle }: NewJob): boolean {
+  return uniqueKey !== undefined || throttle !== undefined;
 }

@@ -6,6 +6,7 @@
  * - `retried`: failed, and due again after `delayMs`; `attempts` grows by one.
  * - `failed`: failed for good; `attempts` grows by one and the row stays, with its error.
  * - `released`: given back, due after `delayMs` from now; nothing is counted.
+ * - `expired`: it was too late to start; the row stays, failed, and nothing is counted.
  * - `abandoned`: its handler ignores the stop. The lease is left to end by itself, so that nobody runs the job beside
  *   it, and that end is not counted as an interruption.
  */
@@ -14,6 +15,7 @@ export type Outcome =
   | { readonly kind: 'retried'; readonly delayMs: number; readonly error: string }
   | { readonly kind: 'failed'; readonly error: string }
   | { readonly kind: 'released'; readonly delayMs: number }
+  | { readonly kind: 'expired' }
   | { readonly kind: 'abandoned' };
 
 export type OutcomeKind = Outcome['kind'];

@@ -56,6 +56,7 @@ function attachOutcomes(events: JobEvents, sink: LogSink, name: Naming): void {
   events.on('failed', ({ job, error, stack }) => {
     sink.error(`${name(job)} failed permanently after ${job.attempts + 1} attempt(s): ${error}`, stack);
   });
+  events.on('expired', ({ job }) => sink.warn(`${name(job)} expired before it could start; it is not run`));
   events.on('slow', ({ job, durationMs }) => {
     sink.warn(
       `${name(job)} has been running for ${formatDuration(durationMs)}; give its handler a timeout if it may hang`,

@@ -1,8 +1,9 @@
 import { Executor } from '../execution/executor.js';
-import { HandlerRegistry, type HandlerPolicy } from '../handlers/handler-registry.js';
+import { HandlerRegistry, type Handler } from '../handlers/handler-registry.js';
 import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
+import type { EnqueueResult } from '../model/enqueue-result.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
 import type { JobContext } from '../model/job-context.js';
@@ -17,6 +18,7 @@ import { SuspectSeat } from '../runtime/suspect-seat.js';
 import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
+import { jobOptions } from './job-options.js';
 import { graceMs, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
 
@@ -26,6 +28,14 @@ export interface MemoryJob {
   readonly name?: string;
   /** Does the work. An error, thrown or rejected, is retried. */
   run(job: JobContext): unknown;
+}
+
+interface GivenJob extends Pick<NewJob, 'type' | 'payload' | 'run'> {
+  readonly request: {
+    readonly options: unknown;
+    readonly handler?: Handler | undefined;
+    readonly payload?: unknown;
+  };
 }
 
 /** Payloads stay in this process, so only nonsense is refused. */
@@ -90,18 +100,16 @@ export class JobQueue {
   submit<T extends keyof JobPayloads & string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): string;
   submit<T extends string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): string;
   submit(work: unknown, ...rest: readonly unknown[]): string {
-    if (this.isClosed) {
-      throw new QueueClosedError('the memory queue was joined or stopped and takes no more jobs');
-    }
-    if (this.store.waiting >= this.options.maxQueued) {
-      throw new QueueFullError(
-        `the memory queue holds ${this.store.waiting} waiting jobs, its limit (maxQueued); ` +
-          'slow down, raise the limit, or use the persistent queue',
-      );
-    }
-    const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
-    this.store.add(job);
-    return job.id;
+    return this.take(work, rest).id;
+  }
+
+  /** Like `submit`, and tells whether the job is a new one: with a `uniqueKey` another one may do the work. */
+  trySubmit(run: (job: JobContext) => unknown, options?: SubmitOptions): EnqueueResult;
+  trySubmit(job: MemoryJob, options?: SubmitOptions): EnqueueResult;
+  trySubmit<T extends keyof JobPayloads & string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): EnqueueResult;
+  trySubmit<T extends string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): EnqueueResult;
+  trySubmit(work: unknown, ...rest: readonly unknown[]): EnqueueResult {
+    return this.take(work, rest);
   }
 
   /** Starts the workers. Needed only after `stop()`, and where the queue was made not to start by itself. */
@@ -135,6 +143,20 @@ export class JobQueue {
     await ended;
   }
 
+  private take(work: unknown, rest: readonly unknown[]): EnqueueResult {
+    if (this.isClosed) {
+      throw new QueueClosedError('the memory queue was joined or stopped and takes no more jobs');
+    }
+    if (this.store.waiting >= this.options.maxQueued) {
+      throw new QueueFullError(
+        `the memory queue holds ${this.store.waiting} waiting jobs, its limit (maxQueued); ` +
+          'slow down, raise the limit, or use the persistent queue',
+      );
+    }
+    const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
+    return this.store.add(job);
+  }
+
   /** One ending at a time: a stop cuts a join short that would take too long. */
   private drain(): Promise<void> {
     this.ending ??= this.finish().finally(() => (this.ending = undefined));
@@ -163,39 +185,29 @@ export class JobQueue {
       );
     }
     const text = encodePayload(payload, largestPayload);
-    return this.newJob({ type, payload: text, run: undefined, options }, handler?.policy);
+    return this.newJob({ type, payload: text, run: undefined, request: { options, handler, payload } });
   }
 
   private functionJob(work: unknown, options: unknown): NewJob {
     if (typeof work === 'function') {
       const run = work as NewJob['run'];
-      return this.newJob({ type: 'job', payload: '', run, options });
+      return this.newJob({ type: 'job', payload: '', run, request: { options } });
     }
     if (typeof work === 'object' && work !== null && 'run' in work && typeof work.run === 'function') {
       const job = work as MemoryJob;
       const type = job.name === undefined ? 'job' : checkJobType(job.name);
-      return this.newJob({ type, payload: '', run: (context) => job.run(context), options });
+      return this.newJob({ type, payload: '', run: (context) => job.run(context), request: { options } });
     }
     throw new InvalidHandlerError(
       `submit takes a function, an object with a run() method, or a job type with its payload, got ${show(work)}`,
     );
   }
 
-  private newJob(
-    given: Pick<NewJob, 'type' | 'payload' | 'run'> & { readonly options: unknown },
-    policy?: HandlerPolicy,
-  ): NewJob {
-    const { delayMs, runAt, maxRetries, priority } = resolveSubmitOptions(given.options);
-    return {
-      id: `memory-${++this.submitted}`,
-      type: given.type,
-      payload: given.payload,
-      maxRetries: maxRetries ?? policy?.maxRetries ?? this.options.maxRetries,
-      priority: priority ?? policy?.priority,
-      delayMs,
-      runAt,
-      run: given.run,
-    };
+  private newJob({ type, payload, run, request }: GivenJob): NewJob {
+    const { options, handler, payload: given } = request;
+    const { maxRetries } = this.options;
+    const parts = { options: resolveSubmitOptions(options), handler, payload: given, maxRetries };
+    return { id: `memory-${++this.submitted}`, type, payload, run, ...jobOptions(parts) };
   }
 
   private makeWorker(): Worker {

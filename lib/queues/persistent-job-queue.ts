@@ -2,6 +2,7 @@ import { Executor } from '../execution/executor.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-options.js';
+import type { EnqueueResult } from '../model/enqueue-result.js';
 import { QueueClosedError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
@@ -17,11 +18,13 @@ import { Engine } from '../runtime/engine.js';
 import { ProcessIdentity } from '../runtime/process-identity.js';
 import type { JobStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
-import { InsertBatcher } from './insert-batcher.js';
+import { engineSettings } from './engine-settings.js';
+import { persistentJob } from './job-options.js';
+import { JobPlacer } from './job-placer.js';
 import { makeEach, type JobRequest } from './job-request.js';
-import { makeNewJob } from './new-job.js';
 import { graceMs, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
+import { storeSettings } from './store-settings.js';
 
 /** What a persistent queue is made of. */
 export interface PersistentQueueParts extends QueueParts {
@@ -32,7 +35,7 @@ export interface PersistentQueueParts extends QueueParts {
 /** What a queue has once its store is open. */
 interface Opened {
   readonly store: JobStore;
-  readonly batcher: InsertBatcher;
+  readonly placer: JobPlacer;
   readonly identity: ProcessIdentity;
 }
 
@@ -114,16 +117,26 @@ export class PersistentJobQueue {
   enqueue<T extends keyof JobPayloads & string>(type: T, ...rest: PayloadArguments<T, EnqueueOptions>): Promise<string>;
   enqueue<T extends string>(type: T, ...rest: PayloadArguments<T, EnqueueOptions>): Promise<string>;
   async enqueue(type: string, payload?: unknown, options?: EnqueueOptions): Promise<string> {
-    const job = this.newJob(type, payload, options);
-    const { store, batcher } = this.opened ?? (await this.ready());
-    this.refuseIfClosed();
-    await (options?.manager === undefined ? batcher.insert(job) : store.insert([job], options.manager));
-    return job.id;
+    return (await this.place(type, payload, options)).id;
+  }
+
+  /**
+   * Like `enqueue`, and tells whether the job is a new one: with a `uniqueKey` or a `throttle` another one may do the work.
+   *
+   * @throws as `enqueue` does.
+   */
+  tryEnqueue<T extends keyof JobPayloads & string>(
+    type: T,
+    ...rest: PayloadArguments<T, EnqueueOptions>
+  ): Promise<EnqueueResult>;
+  tryEnqueue<T extends string>(type: T, ...rest: PayloadArguments<T, EnqueueOptions>): Promise<EnqueueResult>;
+  tryEnqueue(type: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueueResult> {
+    return this.place(type, payload, options);
   }
 
   /** Like `enqueue`, with the number of retries after the first attempt. */
-  enqueueWithRetries<T extends JobType>(type: T, payload: PayloadOf<T>, maxRetries: number): Promise<string> {
-    return this.enqueueJob(type, payload, { maxRetries });
+  async enqueueWithRetries<T extends JobType>(type: T, payload: PayloadOf<T>, maxRetries: number): Promise<string> {
+    return (await this.place(type, payload, { maxRetries })).id;
   }
 
   /**
@@ -136,12 +149,24 @@ export class PersistentJobQueue {
     jobs: { readonly [I in keyof T]: JobRequest<T[I]> },
     options: Pick<EnqueueOptions, 'manager'> = {},
   ): Promise<string[]> {
+    return (await this.tryEnqueueMany(jobs, options)).map(({ id }) => id);
+  }
+
+  /**
+   * Like `enqueueMany`, and tells of each job whether it is a new one.
+   *
+   * @param options The transaction to join, if any.
+   * @throws as `enqueueMany` does.
+   */
+  async tryEnqueueMany<const T extends readonly JobType[]>(
+    jobs: { readonly [I in keyof T]: JobRequest<T[I]> },
+    options: Pick<EnqueueOptions, 'manager'> = {},
+  ): Promise<readonly EnqueueResult[]> {
     const { manager } = resolveEnqueueOptions(options);
     const made = makeEach(jobs, ({ type, payload, ...rest }) => this.newJob(type, payload, rest));
-    const { store } = await this.ready();
+    const { placer } = await this.ready();
     this.refuseIfClosed();
-    if (made.length > 0) await store.insert(made, manager);
-    return made.map(({ id }) => id);
+    return placer.placeAll(made, manager);
   }
 
   /**
@@ -203,16 +228,15 @@ export class PersistentJobQueue {
     this.isStarted = false;
   }
 
-  private enqueueJob(type: string, payload: unknown, options: EnqueueOptions): Promise<string> {
-    return this.enqueue(type, payload, options);
+  private async place(type: string, payload: unknown, options?: EnqueueOptions): Promise<EnqueueResult> {
+    const job = this.newJob(type, payload, options);
+    const { placer } = this.opened ?? (await this.ready());
+    this.refuseIfClosed();
+    return placer.place(job, options?.manager);
   }
 
-  private newJob(type: string, payload: unknown, options: unknown): NewJob {
-    const { maxRetries, maxPayloadSize } = this.options;
-    return makeNewJob(
-      { type, payload, options },
-      { policy: this.handlers.get(type)?.policy, maxRetries, maxPayloadSize },
-    );
+  private newJob(type: string, payload: unknown, given: unknown): NewJob {
+    return persistentJob({ type, payload, given }, this.handlers, this.options);
   }
 
   private async ready(): Promise<Opened> {
@@ -237,7 +261,7 @@ export class PersistentJobQueue {
       await store.close();
       throw error;
     }
-    this.opened = { store, batcher: new InsertBatcher(store), identity: await ProcessIdentity.create() };
+    this.opened = { store, placer: new JobPlacer(store), identity: await ProcessIdentity.create() };
   }
 
   private engineOf(opened: Opened): Engine {
@@ -256,16 +280,7 @@ export class PersistentJobQueue {
       makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(this.sink, job),
       claimTypes: () => this.claimTypes(),
     };
-    return new Engine(parts, {
-      pollMs: options.pollInterval,
-      leaseMs: options.lease,
-      prefetch: options.prefetch,
-      queues: options.queues,
-      maxInterruptions: options.maxInterruptions,
-      keepFailedMs: options.retention.failed,
-      interruptionBackoffMs: options.interruptionBackoff,
-      owner: identity.nameOf(++this.engines),
-    });
+    return new Engine(parts, engineSettings(options, identity.nameOf(++this.engines)));
   }
 
   private claimTypes(): readonly string[] | undefined {
@@ -280,11 +295,4 @@ export class PersistentJobQueue {
   private closedError(): QueueClosedError {
     return new QueueClosedError('the persistent queue is closed; enqueue before the app shuts down');
   }
-}
-
-/** What the options say to the store. */
-export function storeSettings(options: ResolvedPersistentOptions, sink: LogSink, clock: Clock = systemClock) {
-  const { tableName, schema, transactionWait, connections, notify } = options;
-  const warn = (message: string): void => sink.warn(message);
-  return { tableName, schema, transactionWaitMs: transactionWait, connections, notify, clock, warn };
 }

@@ -41,7 +41,7 @@ export class Engine {
   private readonly main: Worker;
   private readonly staff: readonly Staffed[];
   private readonly upkeep: Upkeep;
-  private readonly pruner: Pruner | undefined;
+  private readonly pruner: Pruner;
   private stopListening: Promise<() => Promise<void>> | undefined;
 
   constructor(
@@ -62,8 +62,7 @@ export class Engine {
       { worker: this.main, slots: undefined },
       ...named.map(([queue, slots]) => ({ worker: workerOf({ only: [queue] }), slots })),
     ];
-    const { keepFailedMs } = settings;
-    this.pruner = keepFailedMs === undefined ? undefined : new Pruner({ store, failedForMs: keepFailedMs });
+    this.pruner = new Pruner({ store, failedForMs: settings.keepFailedMs });
     this.upkeep = new Upkeep(
       {
         store,
@@ -88,7 +87,7 @@ export class Engine {
   start(workers: number): void {
     for (const { worker, slots = workers } of this.staff) if (slots > 0) worker.start(slots);
     this.upkeep.start();
-    this.pruner?.start();
+    this.pruner.start();
     this.stopListening = this.parts.store.listen(() => this.wake());
     // Waking is a hint; without it the poll finds the job.
     this.stopListening.catch(() => undefined);
@@ -113,7 +112,7 @@ export class Engine {
   async stop(timeoutMs: number, graceMs: number): Promise<void> {
     const stopListening = this.stopListening?.then((stop) => stop()).catch(() => undefined);
     void this.upkeep.stop();
-    void this.pruner?.stop();
+    void this.pruner.stop();
     await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
     await Promise.race([Promise.all([this.keeper.stop(), stopListening]), pause(graceMs)]);
   }

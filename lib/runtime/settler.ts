@@ -97,6 +97,9 @@ export class Settler {
       case 'failed':
         this.events.emit('failed', { job, error: outcome.error, stack, durationMs });
         return;
+      case 'expired':
+        this.events.emit('expired', { job });
+        return;
       case 'released':
         this.events.emit('released', { job });
         return;

@@ -1,3 +1,4 @@
+import type { EnqueueResult } from '../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
 import type { Outcome } from '../model/outcome.js';
 
@@ -90,11 +91,22 @@ export interface JobStore extends JobUpkeep {
   open(): Promise<void>;
 
   /**
-   * Stores jobs as `pending`: all of them or none.
+   * Stores jobs as `pending`: all of them or none. For jobs with a `uniqueKey` or a `throttle` there is `admit`.
    *
    * @param manager TypeORM's EntityManager of the caller's transaction; the jobs then live or die with it, and nothing is repeated in it.
    */
   insert(jobs: readonly NewJob[], manager?: unknown): Promise<void>;
+
+  /**
+   * Stores jobs of which some have a `uniqueKey` or a `throttle`, each of these only where no other job stands in its way; answers for each what
+   * came of it, in the same order. All of that or nothing.
+   *
+   * A key is held by a job that is pending or running, a slot of a throttle by a moment. However many processes call at the same time, one job is
+   * stored. What stands in the way is never locked while it runs. A transaction that has stored a job with the same key and is still open is waited for.
+   *
+   * @param manager As in `insert`. The transaction stays usable.
+   */
+  admit(jobs: readonly NewJob[], manager?: unknown): Promise<readonly EnqueueResult[]>;
 
   /**
    * Settles outcomes and claims due jobs, together where the database can. A settlement whose token is not the row's token any
@@ -134,4 +146,7 @@ export interface JobUpkeep {
 
   /** Deletes jobs that failed long ago, the oldest first. Returns how many. Several processes may do so at once. */
   prune(request: PruneRequest): Promise<number>;
+
+  /** Deletes slots of throttles that are over. Returns how many. Several processes may do so at once. */
+  pruneSlots(limit: number): Promise<number>;
 }

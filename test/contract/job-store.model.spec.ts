@@ -217,6 +217,9 @@ function apply(model: Model, id: string, job: ModelJob, outcome: Outcome): void 
         isDue: outcome.delayMs === 0,
       });
       return;
+    case 'expired':
+      Object.assign(job, { state: 'failed', isExpired: false });
+      return;
     case 'failed':
       Object.assign(job, { state: 'failed', attempts: job.attempts + 1, isExpired: false });
       return;
@@ -233,6 +236,7 @@ const outcomes: readonly Outcome[] = [
   { kind: 'retried', delayMs: 0, error: 'boom' },
   { kind: 'retried', delayMs: 3_600_000, error: 'boom' },
   { kind: 'failed', error: 'boom' },
+  { kind: 'expired' },
   { kind: 'released', delayMs: 0 },
   { kind: 'abandoned' },
 ];

@@ -1,12 +1,15 @@
 import { forEachDatabase } from '../support/databases.js';
 import { StoreRig } from '../support/store-rig.js';
-import { describeJobStore } from './job-store.contract.js';
+import { describeAdmission } from './admit.contract.js';
+import { describeJobStore, type JobStoreFixture } from './job-store.contract.js';
 
 forEachDatabase((database) => {
   const rig = new StoreRig(database);
-  describeJobStore({
+  const fixture: JobStoreFixture = {
     open: () => rig.open(),
     openAnother: () => rig.openAnother(),
     clear: () => rig.clear(),
-  });
+  };
+  describeJobStore(fixture);
+  describeAdmission(fixture);
 });

@@ -56,6 +56,9 @@ const doors = {
       'BackoffOptions',
       'DueOptions',
       'EnqueueOptions',
+      'EnqueueOutcome',
+      'EnqueueResult',
+      'ExpiryOptions',
       'HandlerDecorator',
       'JobContext',
       'JobHandlerOptions',
@@ -73,6 +76,8 @@ const doors = {
       'PersistentQueueOptions',
       'RetentionOptions',
       'SubmitOptions',
+      'ThrottleOptions',
+      'UniqueOptions',
     ],
   },
   './typeorm': {

@@ -1,3 +1,4 @@
+import { enqueueResult, type EnqueueResult } from '../../lib/model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../../lib/model/job.js';
 import type {
   ExchangeRequest,
@@ -47,6 +48,10 @@ export class ScriptedStore implements JobStore {
     return Promise.resolve();
   }
 
+  admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
+    return Promise.resolve(jobs.map(({ id }) => enqueueResult(id, 'stored')));
+  }
+
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     this.requests.push(request);
     await Promise.resolve();
@@ -86,6 +91,10 @@ export class ScriptedStore implements JobStore {
   }
 
   prune(_request: PruneRequest): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  pruneSlots(_limit: number): Promise<number> {
     return Promise.resolve(0);
   }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../model/clock.js';
+import { enqueueResult, type EnqueueResult } from '../../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../../model/job.js';
-import { startTimer } from '../../model/timer.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
@@ -11,18 +11,10 @@ import type {
   RecoverRequest,
   Settlement,
 } from '../job-store.js';
-import { Heap } from '../../model/heap.js';
-import { Lanes } from '../../model/lanes.js';
+import { KeyRegistry, type KeyHolder } from './key-registry.js';
+import { WaitingLine, type WaitingJob } from './waiting-line.js';
 
-/** A job that waits; what `claimed` needs is made only when it is claimed, so that a million of them stay small. */
-interface WaitingJob {
-  readonly job: NewJob;
-  /** On the monotonic clock: a wait is as long as it was to be, whatever becomes of the time of day meanwhile. */
-  readonly dueAt: number;
-  readonly attempts: number;
-  /** Keeps jobs that are due at the same moment in their order. */
-  readonly order: number;
-}
+type RunningJob = ClaimedJob & { readonly source: NewJob; readonly expiresAt: number | undefined };
 
 /**
  * Jobs in the memory of this process: due ones in a queue, later ones in a heap.
@@ -31,25 +23,24 @@ interface WaitingJob {
  * nothing to do. Finished and failed jobs are not kept.
  */
 export class MemoryStore implements JobStore {
-  private readonly due = new Lanes<NewJob | WaitingJob>();
-  private readonly later = new Heap<WaitingJob>(
-    (a, b) => a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order),
-  );
-  private readonly running = new Map<string, ClaimedJob & { readonly source: NewJob }>();
+  private readonly line: WaitingLine;
+  private readonly running = new Map<string, RunningJob>();
+  private readonly keys = new KeyRegistry<WaitingJob>();
   private readonly listeners = new Set<() => void>();
   private claims = 0;
   private added = 0;
-  private timer: { readonly at: number; readonly stop: () => void } | undefined;
 
   /** @param onSettled Called after outcomes have been settled. */
   constructor(
     private readonly clock: Clock,
     private readonly onSettled: () => void = () => undefined,
-  ) {}
+  ) {
+    this.line = new WaitingLine({ clock, onDue: () => this.wakeAll(), onMoved: (entry) => this.keys.waits(entry) });
+  }
 
   /** Jobs that wait to be run, due or not. */
   get waiting(): number {
-    return this.due.size + this.later.size;
+    return this.line.size;
   }
 
   /** Jobs that wait or run. */
@@ -59,24 +50,25 @@ export class MemoryStore implements JobStore {
 
   /** Whether some job runs, is due, or becomes due until `moment` (monotonic). */
   hasWorkUntil(moment: number): boolean {
-    const soonest = this.later.peek();
-    return this.due.size + this.running.size > 0 || (soonest !== undefined && soonest.dueAt <= moment);
+    return this.running.size > 0 || this.line.isAnyDueUntil(moment);
   }
 
-  /** Takes one job at once, without a promise. */
-  add(job: NewJob): void {
-    const waitMs = job.runAt === undefined ? job.delayMs : job.runAt - this.clock.now();
-    if (waitMs <= 0) this.due.push(job, job.priority);
-    else this.postpone(job, waitMs, 0);
-    for (const listener of this.listeners) listener();
+  /** Takes one job at once, without a promise, unless another one holds its key. */
+  add(job: NewJob): EnqueueResult {
+    const holder = this.keys.holderOf(job);
+    if (holder !== undefined) return this.addBeside(holder, job);
+    const isPlain = job.uniqueKey === undefined && job.expiresInMs === undefined && job.expiresAt === undefined;
+    if (isPlain && this.waitOf(job) <= 0) this.line.pushDue(job);
+    else this.enter(this.entryOf(job));
+    this.wakeAll();
+    return enqueueResult(job.id, 'stored');
   }
 
   /** Forgets all waiting jobs and returns how many they were. */
   clear(): number {
     const count = this.waiting;
-    this.due.clear();
-    this.later.clear();
-    this.stopTimer();
+    this.line.clear();
+    this.keys.releaseWaiting();
     return count;
   }
 
@@ -87,6 +79,10 @@ export class MemoryStore implements JobStore {
   insert(jobs: readonly NewJob[]): Promise<void> {
     for (const job of jobs) this.add(job);
     return Promise.resolve();
+  }
+
+  admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
+    return Promise.resolve(jobs.map((job) => this.add(job)));
   }
 
   exchange(request: ExchangeRequest): Promise<ExchangeResult> {
@@ -118,6 +114,10 @@ export class MemoryStore implements JobStore {
     return Promise.resolve(0);
   }
 
+  pruneSlots(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
   pendingTypes(): Promise<readonly string[]> {
     return Promise.resolve([]);
   }
@@ -131,15 +131,15 @@ export class MemoryStore implements JobStore {
   }
 
   close(): Promise<void> {
-    this.stopTimer();
+    this.line.stopTimer();
     return Promise.resolve();
   }
 
   private claim(limit: number): ClaimedJob[] {
-    this.promote();
+    this.line.promote();
     const claimed: ClaimedJob[] = [];
     while (claimed.length < limit) {
-      const next = this.due.shift();
+      const next = this.line.shift();
       if (next === undefined) break;
       claimed.push(this.hand(next));
     }
@@ -150,6 +150,7 @@ export class MemoryStore implements JobStore {
     const waiting = 'job' in next ? next : undefined;
     const source = waiting?.job ?? (next as NewJob);
     const token = String(++this.claims);
+    const expiresAt = waiting?.expiresAt;
     const claimed = {
       id: source.id,
       token,
@@ -158,10 +159,14 @@ export class MemoryStore implements JobStore {
       attempts: waiting?.attempts ?? 0,
       maxRetries: source.maxRetries,
       interruptions: 0,
+      expiresInMs: expiresAt === undefined ? undefined : expiresAt - this.clock.monotonic(),
+      tags: source.tags,
       run: source.run,
       source,
+      expiresAt,
     };
     this.running.set(token, claimed);
+    this.keys.runs(source);
     return claimed;
   }
 
@@ -171,44 +176,45 @@ export class MemoryStore implements JobStore {
     this.running.delete(token);
     if (outcome.kind === 'retried') this.again(job, outcome.delayMs, job.attempts + 1);
     else if (outcome.kind === 'released') this.again(job, outcome.delayMs, job.attempts);
+    else this.keys.release(job.source);
     return true;
   }
 
-  private again(job: ClaimedJob & { readonly source: NewJob }, delayMs: number, attempts: number): void {
-    this.postpone(job.source, delayMs, attempts);
+  private again({ source, expiresAt }: RunningJob, delayMs: number, attempts: number): void {
+    const dueAt = this.clock.monotonic() + delayMs;
+    const entry = { job: source, dueAt, attempts, order: this.added++, expiresAt };
+    this.line.pushLater(entry);
+    this.keys.waits(entry);
   }
 
-  private postpone(job: NewJob, delayMs: number, attempts: number): void {
-    this.later.push({ job, dueAt: this.clock.monotonic() + delayMs, attempts, order: this.added++ });
-    this.armTimer();
+  private addBeside({ id, entry }: KeyHolder<WaitingJob>, job: NewJob): EnqueueResult {
+    if (entry === undefined) return enqueueResult(id, 'running');
+    const { expiresAt = Infinity } = entry.replacement ?? entry;
+    // What has expired will never run; to leave it to that would lose this job too.
+    const isReplacing = job.onDuplicate === 'replace' || expiresAt <= this.clock.monotonic();
+    if (!isReplacing) return enqueueResult(id, 'waiting');
+    this.line.replace(entry, this.entryOf({ ...job, id }));
+    this.wakeAll();
+    return enqueueResult(id, 'replaced');
   }
 
-  private promote(): void {
+  private enter(entry: WaitingJob): void {
+    this.line.push(entry);
+    this.keys.waits(entry);
+  }
+
+  private entryOf(job: NewJob): WaitingJob {
     const now = this.clock.monotonic();
-    for (let next = this.later.peek(); next !== undefined && next.dueAt <= now; next = this.later.peek()) {
-      this.later.pop();
-      // A moment may have moved away meanwhile: the time of day was set back.
-      const earlyMs = next.attempts > 0 ? 0 : (next.job.runAt ?? 0) - this.clock.now();
-      if (earlyMs > 0) this.later.push({ ...next, dueAt: now + earlyMs });
-      else this.due.push(next, next.job.priority);
-    }
-    this.armTimer();
+    const leftMs = job.expiresAt === undefined ? job.expiresInMs : job.expiresAt - this.clock.now();
+    const expiresAt = leftMs === undefined ? undefined : now + leftMs;
+    return { job, dueAt: now + Math.max(0, this.waitOf(job)), attempts: 0, order: this.added++, expiresAt };
   }
 
-  private armTimer(): void {
-    const next = this.later.peek();
-    if (next?.dueAt === this.timer?.at) return;
-    this.stopTimer();
-    if (next === undefined) return;
-    const fire = (): void => {
-      this.timer = undefined;
-      for (const listener of this.listeners) listener();
-    };
-    this.timer = { at: next.dueAt, stop: startTimer(next.dueAt - this.clock.monotonic(), fire) };
+  private waitOf({ runAt, delayMs }: NewJob): number {
+    return runAt === undefined ? delayMs : runAt - this.clock.now();
   }
 
-  private stopTimer(): void {
-    this.timer?.stop();
-    this.timer = undefined;
+  private wakeAll(): void {
+    for (const listener of this.listeners) listener();
   }
 }

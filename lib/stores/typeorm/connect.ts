@@ -66,8 +66,14 @@ function postgres(dataSource: DataSource, settings: TypeOrmStoreSettings): Postg
   return new PostgresDialect(dataSource, { name, schema, connections, isNotifying: notify, clock, warn });
 }
 
-function mysql(dataSource: DataSource, { tableName, schema, connections }: TypeOrmStoreSettings): MysqlDialect {
-  return new MysqlDialect(dataSource, { name: tableNameIn(dataSource, tableName), schema, connections });
+function mysql(dataSource: DataSource, settings: TypeOrmStoreSettings): MysqlDialect {
+  const { schema, connections, clock } = settings;
+  return new MysqlDialect(dataSource, {
+    name: tableNameIn(dataSource, settings.tableName),
+    schema,
+    connections,
+    clock,
+  });
 }
 
 function sqlite(dataSource: DataSource, settings: TypeOrmStoreSettings): SqliteDialect {

@@ -1,23 +1,58 @@
-import type { NewJob } from '../../model/job.js';
 import { defaultQueue } from '../../model/queue-name.js';
+import type { NewRow } from './job-row.js';
 
-/** A column that most jobs leave at its default. */
+type Value = string | number | null;
+
+/** A column that most jobs leave as it is. */
 export interface ExtraColumn {
   readonly name: string;
-  /** PostgreSQL's type of the value. */
+  /** PostgreSQL's type of it and of its inputs. */
   readonly type: 'text' | 'integer' | 'bigint';
-  /** What the column has where a job says nothing, as SQL. */
-  readonly fallback: string;
-  /** Null where the job says nothing. */
-  readonly valueOf: (job: NewJob) => string | number | null;
+  /** What is bound for a job; all null where it says nothing. */
+  readonly inputs: readonly ((row: NewRow) => Value)[];
+  /** The value, from the inputs as they stand in a statement, and its epoch milliseconds. */
+  readonly sql: (inputs: readonly string[], nowMs: string) => string;
+  /** The same, worked out here. */
+  readonly valueAt: (row: NewRow, now: number) => Value;
 }
 
 const extraColumns: readonly ExtraColumn[] = [
-  { name: 'queue', type: 'text', fallback: `'${defaultQueue}'`, valueOf: ({ queue }) => queue ?? null },
-  { name: 'priority', type: 'integer', fallback: '0', valueOf: ({ priority }) => priority ?? null },
+  plain('queue', 'text', { valueOf: ({ queue }) => queue, fallback: defaultQueue }),
+  plain('priority', 'integer', { valueOf: ({ priority }) => priority, fallback: 0 }),
+  plain('unique_key', 'text', { valueOf: ({ uniqueKey }) => uniqueKey }),
+  plain('tags', 'text', { valueOf: ({ tags }) => tags }),
+  {
+    name: 'expires_at',
+    type: 'bigint',
+    inputs: [({ expiresAt }) => expiresAt, ({ expiresInMs }) => expiresInMs],
+    sql: ([at, within], nowMs) => `COALESCE(${at}, ${nowMs} + ${within})`,
+    valueAt: expiryAt,
+  },
 ];
 
 /** The columns that at least one of these jobs fills: an insert names no others, so that plain jobs do not pay for them. */
-export function extraColumnsOf(jobs: readonly NewJob[]): readonly ExtraColumn[] {
-  return extraColumns.filter(({ valueOf }) => jobs.some((job) => valueOf(job) !== null));
+export function extraColumnsOf(rows: readonly NewRow[]): readonly ExtraColumn[] {
+  return extraColumns.filter(({ inputs }) => inputs.some((input) => rows.some((row) => input(row) !== null)));
+}
+
+/** Epoch milliseconds at which a job expires that is stored now; null for never. */
+export function expiryAt({ expiresAt, expiresInMs }: NewRow, now: number): number | null {
+  return expiresAt ?? (expiresInMs === null ? null : now + expiresInMs);
+}
+
+interface PlainColumn {
+  readonly valueOf: (row: NewRow) => Value;
+  /** What stands there where a job says nothing. Default: null. */
+  readonly fallback?: string | number;
+}
+
+function plain(name: string, type: ExtraColumn['type'], { valueOf, fallback }: PlainColumn): ExtraColumn {
+  const literal = typeof fallback === 'string' ? `'${fallback}'` : fallback;
+  return {
+    name,
+    type,
+    inputs: [valueOf],
+    sql: ([value = 'NULL']) => (literal === undefined ? value : `COALESCE(${value}, ${literal})`),
+    valueAt: (row) => valueOf(row) ?? fallback ?? null,
+  };
 }

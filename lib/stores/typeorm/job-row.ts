@@ -15,6 +15,9 @@ export const claimedColumns = [
   'max_retries',
   'interruptions',
   'created_at',
+  'expires_at',
+  'tags',
+  'lease_until',
 ] as const;
 
 /** What an insert binds for one job; the database adds the moments. */
@@ -26,6 +29,14 @@ export interface NewRow {
   /** Epoch milliseconds, or null for now + `delayMs`. */
   readonly runAt: number | null;
   readonly delayMs: number;
+  /** Epoch milliseconds, or null for now + `expiresInMs`, or for never where that is null too. */
+  readonly expiresAt: number | null;
+  readonly expiresInMs: number | null;
+  /** As JSON. */
+  readonly tags: string | null;
+  readonly uniqueKey: string | null;
+  readonly queue: string | null;
+  readonly priority: number | null;
 }
 
 /** What an outcome makes of its row, besides taking the claim away. */
@@ -42,11 +53,32 @@ export interface SettledRow extends Lease {
 
 export function toNewRow(job: NewJob): NewRow {
   const { id, type, payload, maxRetries, delayMs } = job;
-  return { id, type, payload, maxRetries, delayMs, runAt: job.runAt ?? null };
+  return {
+    id,
+    type,
+    payload,
+    maxRetries,
+    delayMs,
+    runAt: job.runAt ?? null,
+    expiresAt: job.expiresAt ?? null,
+    expiresInMs: job.expiresInMs ?? null,
+    tags: job.tags === undefined ? null : JSON.stringify(job.tags),
+    uniqueKey: job.uniqueKey ?? null,
+    queue: job.queue ?? null,
+    priority: job.priority ?? null,
+  };
 }
 
-/** `token` is for databases that make it outside the row. */
-export function toClaimedJob(row: Row, token: string = toText(row['claim_token'])): ClaimedJob {
+/** How databases differ in what they say of a claimed row. */
+export interface ClaimFacts {
+  /** For databases in which it is made outside the row. */
+  readonly token: string;
+  /** Epoch milliseconds of the store's clock at the claim. */
+  readonly now: number;
+}
+
+export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
+  const { expires_at: expiresAt, tags } = row;
   return {
     id: toText(row['id']),
     token,
@@ -56,7 +88,19 @@ export function toClaimedJob(row: Row, token: string = toText(row['claim_token']
     maxRetries: Number(row['max_retries']),
     interruptions: Number(row['interruptions']),
     createdAt: Number(row['created_at']),
+    expiresInMs: expiresAt === null ? undefined : Number(expiresAt) - now,
+    tags: tags === null ? undefined : toTags(tags),
   };
+}
+
+/** What is no list of strings was not written by this library, and must not keep the job from being run. */
+function toTags(text: unknown): readonly string[] | undefined {
+  try {
+    const tags: unknown = JSON.parse(toText(text));
+    return Array.isArray(tags) && tags.every((tag) => typeof tag === 'string') ? tags : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** @param now Where the database computes the rest of the lease itself, 0. */
@@ -97,12 +141,17 @@ function changes(outcome: Outcome): Omit<SettledRow, keyof Lease> {
         delayMs: outcome.delayMs === 0 ? null : outcome.delayMs,
         error: null,
       };
+    case 'expired':
+      return { status: JobState.Failed, cost: 0, delayMs: null, error: expiryError };
     case 'abandoned':
       return { status: JobState.Running, cost: 0, delayMs: null, error: null };
     case 'completed':
       throw new TypeError('a completed job has no row');
   }
 }
+
+/** The `last_error` of a job that could not start in time. */
+const expiryError = 'expired: it could not start before its expiresAt';
 
 /** The `last_error` of a job that was interrupted too often is this text around the number of its interruptions. */
 export function interruptionError(maxInterruptions: number): readonly [before: string, after: string] {

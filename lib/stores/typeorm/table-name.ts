@@ -9,6 +9,10 @@ export interface SqlNames {
   /** Quoted, with the schema where there is one. */
   readonly table: string;
   readonly versions: string;
+  /** Quoted: the table of throttles. */
+  readonly slots: string;
+  /** Another table of ours, quoted, by what stands behind the name of the job table. */
+  beside(suffix: string): string;
   /** An index has no schema of its own: it lies with its table. */
   index(suffix: string): string;
 }
@@ -40,12 +44,21 @@ export function sqlNames(name: TableName, quote: '"' | '`'): SqlNames {
     name,
     table: path(name.table),
     versions: path(versionTableOf(name.table)),
+    slots: path(tableBeside(name.table, slotsSuffix)),
+    beside: (suffix) => path(tableBeside(name.table, suffix)),
     index: (suffix) => quoted(indexNameOf(name.table, suffix)),
   };
 }
 
 export function versionTableOf(table: string): string {
   return `${table}_schema`;
+}
+
+/** Which throttles have let a job through, and until when they let no other one. */
+export const slotsSuffix = 'slots';
+
+export function tableBeside(table: string, suffix: string): string {
+  return `${table}_${suffix}`;
 }
 
 export function indexNameOf(table: string, suffix: string): string {

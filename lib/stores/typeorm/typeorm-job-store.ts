@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { Clock } from '../../model/clock.js';
 import { StoreError } from '../../model/errors.js';
+import type { EnqueueResult } from '../../model/enqueue-result.js';
 import type { Lease, NewJob } from '../../model/job.js';
 import type {
   ExchangeRequest,
@@ -60,6 +61,19 @@ export class TypeOrmJobStore implements JobStore {
     }
   }
 
+  async admit(jobs: readonly NewJob[], manager?: unknown): Promise<readonly EnqueueResult[]> {
+    const { dataSource, dialect } = this.parts;
+    if (manager === undefined) {
+      const results = await inStore('store jobs', () => dialect.admit(jobs));
+      if (this.isAnyNewDue(jobs, results)) this.wakeAll();
+      return results;
+    }
+    const runner = runnerOf(manager, dataSource);
+    const results = await dialect.admitWithin(runner, jobs);
+    if (this.isAnyNewDue(jobs, results)) this.commits.afterCommit(runner, this.wakeAll);
+    return results;
+  }
+
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const { settle, claim } = request;
     const isClaiming = claim !== undefined && claim.types?.length !== 0;
@@ -89,6 +103,10 @@ export class TypeOrmJobStore implements JobStore {
     return inStore('delete old failed jobs', () => this.parts.dialect.prune(request));
   }
 
+  pruneSlots(limit: number): Promise<number> {
+    return inStore('delete old throttles', () => this.parts.dialect.pruneSlots(limit));
+  }
+
   pendingTypes(): Promise<readonly string[]> {
     return inStore('list the types of pending jobs', () => this.parts.dialect.pendingTypes());
   }
@@ -108,6 +126,12 @@ export class TypeOrmJobStore implements JobStore {
     this.commits.detach();
     await this.stopListening();
     await inStore('close the connections of the job table', () => this.parts.dialect.close());
+  }
+
+  private isAnyNewDue(jobs: readonly NewJob[], results: readonly EnqueueResult[]): boolean {
+    const isNew = (_job: NewJob, index: number): boolean =>
+      results[index]?.outcome === 'stored' || results[index]?.outcome === 'replaced';
+    return isAnyDueNow(jobs.filter(isNew), this.parts.clock.now());
   }
 
   private async stopListening(): Promise<void> {

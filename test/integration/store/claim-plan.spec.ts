@@ -131,7 +131,7 @@ async function sqlitePlan(dataSource: DataSource): Promise<readonly string[]> {
     exec: () => undefined,
     prepare: (text) => handle.prepare(`EXPLAIN QUERY PLAN ${text}`),
   };
-  const statements = new SqliteStatements(explaining, sqlNames({ schema: undefined, table: 'rws_jobs' }, '"').table);
+  const statements = new SqliteStatements(explaining, sqlNames({ schema: undefined, table: 'rws_jobs' }, '"'));
   return [
     ...statements.get('due').all('mine', 'default', 0, Date.now(), 9, 10),
     ...statements.get('firstStream').all('mine'),

@@ -2,13 +2,15 @@ import { jest } from '@jest/globals';
 import { Pruner } from '../../../lib/runtime/pruner.js';
 
 describe('Pruner', () => {
+  const pruneSlots = (): Promise<number> => Promise.resolve(0);
+
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
   it('goes on chunk by chunk while there is more, then rests', async () => {
     const chunks = [500, 500, 3];
     const prune = jest.fn(() => Promise.resolve(chunks.shift() ?? 0));
-    const pruner = new Pruner({ store: { prune }, failedForMs: 1_000 });
+    const pruner = new Pruner({ store: { prune, pruneSlots }, failedForMs: 1_000 });
 
     pruner.start();
     await jest.advanceTimersByTimeAsync(10_000);
@@ -21,12 +23,26 @@ describe('Pruner', () => {
   it('tries again after a failure', async () => {
     const answers = [() => Promise.reject(new Error('no')), () => Promise.resolve(0)];
     const prune = jest.fn(() => (answers.shift() ?? (() => Promise.resolve(0)))());
-    const pruner = new Pruner({ store: { prune }, failedForMs: 1_000 });
+    const pruner = new Pruner({ store: { prune, pruneSlots }, failedForMs: 1_000 });
 
     pruner.start();
     await jest.advanceTimersByTimeAsync(80_000);
 
     expect(prune.mock.calls.length).toBeGreaterThanOrEqual(2);
+    await pruner.stop();
+  });
+
+  it('deletes throttles that are over, also where failed jobs are kept', async () => {
+    const chunks = [500, 1];
+    const slots = jest.fn(() => Promise.resolve(chunks.shift() ?? 0));
+    const prune = jest.fn(() => Promise.resolve(0));
+    const pruner = new Pruner({ store: { prune, pruneSlots: slots }, failedForMs: undefined });
+
+    pruner.start();
+    await jest.advanceTimersByTimeAsync(10_000);
+
+    expect(slots).toHaveBeenCalledTimes(2);
+    expect(prune).not.toHaveBeenCalled();
     await pruner.stop();
   });
 });

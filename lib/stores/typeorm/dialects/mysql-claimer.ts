@@ -75,7 +75,7 @@ export class MysqlClaimer {
     }
     if (locked.length === 0) return [];
     const nonce = `${randomBytes(16).toString('hex')}:`;
-    const claimed = locked.toSorted(compareDue).map((row) => toClaimedJob(row, `${nonce}${toText(row['id'])}`));
+    const claimed = locked.toSorted(compareDue).map((row) => claimedJob(row, nonce));
     const claimedIds = claimed.map(({ id }) => id);
     await run(connection, claimStatement(this.table, claimedIds, { nonce, owner, leaseMs }));
     return claimed;
@@ -96,4 +96,8 @@ export class MysqlClaimer {
   private reach(limit: number): number {
     return Math.min(Math.min(limit, mostClaimed) * this.look, mostSeen);
   }
+}
+
+function claimedJob(row: Row, nonce: string): ClaimedJob {
+  return toClaimedJob(row, { token: `${nonce}${toText(row['id'])}`, now: Number(row['now_ms']) });
 }

@@ -48,33 +48,25 @@ export class MysqlInserter {
 
   async insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
     const batches = this.batchesOf(jobs);
-    const connection: unknown = await runner.connect();
-    if (!isMysqlConnection(connection)) {
-      throw new TypeError('the query runner of the manager has no connection of the mysql2 package');
-    }
+    const connection = await connectionOf(runner);
     if (batches.length === 1) return this.insertInto(connection, batches, 'bytes');
-    await say(connection, `SAVEPOINT ${savepoint}`, noTimeout);
-    try {
-      await this.insertInto(connection, batches, 'bytes');
-    } catch (error) {
-      await undo(connection);
-      throw error;
-    }
-    await say(connection, `RELEASE SAVEPOINT ${savepoint}`, noTimeout);
+    await withSavepoint(connection, () => this.insertInto(connection, batches, 'bytes'));
   }
 
-  private async insertInto(
+  /** Stores jobs by statements on this connection. */
+  async insertInto(
     connection: MysqlConnection,
     batches: readonly (readonly NewJob[])[],
     binding: TextBinding,
   ): Promise<void> {
     for (const batch of batches) {
-      const { text, values } = insertStatement(this.table, batch, binding);
+      const { text, values } = insertStatement(this.table, batch, { binding });
       await execute(connection, text, values, binding === 'bytes' ? noTimeout : answerMs);
     }
   }
 
-  private batchesOf(jobs: readonly NewJob[]): readonly (readonly NewJob[])[] {
+  /** What goes into one statement each. @throws PayloadTooLargeError */
+  batchesOf(jobs: readonly NewJob[]): readonly (readonly NewJob[])[] {
     for (const { payload, type } of jobs) this.checkSize(payload, type);
     const characters = Math.min(mostCharacters, this.maxPacket / bytesPerCharacter);
     return chunksOf(jobs, { jobs: mostRows, characters }).flatMap(inPreparedSizes);
@@ -102,6 +94,26 @@ function inPreparedSizes(jobs: readonly NewJob[]): readonly (readonly NewJob[])[
     rest = rest.slice(size);
   }
   return rest.length === 0 ? batches : [...batches, rest];
+}
+
+/** @throws TypeError when it is no connection of mysql2. */
+export async function connectionOf(runner: QueryRunner): Promise<MysqlConnection> {
+  const connection: unknown = await runner.connect();
+  if (isMysqlConnection(connection)) return connection;
+  throw new TypeError('the query runner of the manager has no connection of the mysql2 package');
+}
+
+/** All that `run` does in the open transaction, or nothing. */
+export async function withSavepoint<T>(connection: MysqlConnection, run: () => Promise<T>): Promise<T> {
+  await say(connection, `SAVEPOINT ${savepoint}`, noTimeout);
+  try {
+    const result = await run();
+    await say(connection, `RELEASE SAVEPOINT ${savepoint}`, noTimeout);
+    return result;
+  } catch (error) {
+    await undo(connection);
+    throw error;
+  }
 }
 
 /** Where the server has undone the whole transaction there is no savepoint left, and nothing to undo. */

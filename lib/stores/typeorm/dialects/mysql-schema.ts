@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { SchemaAccess, SchemaPlan } from '../migrations/ensure-schema.js';
-import type { FoundSchema, SchemaSql } from '../migrations/schema-plan.js';
+import { suffixesBeside, type FoundSchema, type SchemaSql } from '../migrations/schema-plan.js';
 import { toText, type Row } from '../job-row.js';
 import { errorField } from '../retry.js';
-import { versionTableOf, type SqlNames } from '../table-name.js';
+import { tableBeside, versionTableOf, type SqlNames } from '../table-name.js';
 import { execute, say, type MysqlConnection, type MysqlConnections, type MysqlValue } from './mysql-pool.js';
 import { mysqlNowMs } from './mysql-statements.js';
 
@@ -65,11 +65,16 @@ export async function readMysqlSchema(connection: MysqlConnection, { name, versi
   const versionTable = versionTableOf(name.table);
   const names = (what: string, table: string): Promise<ReadonlySet<string>> =>
     namesOf(connection, what, [name.schema ?? null, table]);
-  const hasVersionTable = (await names('table_name AS name FROM information_schema.tables', versionTable)).size > 0;
+  const hasTable = async (table: string): Promise<boolean> =>
+    (await names('table_name AS name FROM information_schema.tables', table)).size > 0;
+  const tables = new Set<string>();
+  for (const suffix of suffixesBeside) if (await hasTable(tableBeside(name.table, suffix))) tables.add(suffix);
+  const hasVersionTable = await hasTable(versionTable);
   const newest = hasVersionTable ? await newestRow(connection, versions) : undefined;
   return {
     columns: await names('column_name AS name FROM information_schema.columns', name.table),
     indexes: await names('index_name AS name FROM information_schema.statistics', name.table),
+    tables,
     hasVersionTable,
     version: newest === undefined ? undefined : Number(newest['version']),
     compatibleWith: newest === undefined ? undefined : Number(newest['compatible_with']),

@@ -1,6 +1,6 @@
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
-import { extraColumnsOf } from '../extra-columns.js';
+import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
 import { claimedColumns, toNewRow, type SettledRow } from '../job-row.js';
 import type { Stream } from '../streams.js';
 import { execute, type MysqlConnection, type MysqlResult, type MysqlValue } from './mysql-pool.js';
@@ -39,22 +39,47 @@ export const mysqlNowMs = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTA
  */
 export type TextBinding = 'text' | 'bytes';
 
-export function insertStatement(table: string, jobs: readonly NewJob[], binding: TextBinding): MysqlStatement {
-  const text = binding === 'text' ? '?' : 'CONVERT(? USING utf8mb4)';
-  const extras = extraColumnsOf(jobs);
+/** What becomes of a row whose key is taken: the statement fails, or leaves it out. */
+export type InsertMode = 'INSERT' | 'INSERT IGNORE';
+
+/** The columns that only some jobs need are there only where one of these does. */
+export function insertStatement(
+  table: string,
+  jobs: readonly NewJob[],
+  { binding, mode = 'INSERT' }: { readonly binding: TextBinding; readonly mode?: InsertMode },
+): MysqlStatement {
+  const rows = jobs.map(toNewRow);
+  const { mark, bound } = textBinding(binding);
+  const extras = extraColumnsOf(rows);
   const named = extras.map(({ name }) => `, ${name}`).join('');
-  const marks = extras.map((extra) => `, COALESCE(${extra.type === 'text' ? text : '?'}, ${extra.fallback})`).join('');
-  const row = `(?, ${text}, ${text}, '${Pending}', ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs}${marks})`;
-  const bound = (value: MysqlValue): MysqlValue =>
-    binding === 'bytes' && typeof value === 'string' ? Buffer.from(value) : value;
+  const marks = extras.map((extra) => `, ${markOf(extra, mark)}`).join('');
+  const row = `(?, ${mark}, ${mark}, '${Pending}', ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs}${marks})`;
   return {
-    text: `INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at${named})
-      VALUES ${jobs.map(() => row).join(', ')}`,
-    values: jobs.flatMap((job) => {
-      const { id, type, payload, maxRetries, runAt, delayMs } = toNewRow(job);
-      const plain = [id, bound(type), bound(payload), maxRetries, runAt, delayMs];
-      return [...plain, ...extras.map(({ valueOf }) => bound(valueOf(job)))];
-    }),
+    text: `${mode} INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at${named})
+      VALUES ${rows.map(() => row).join(', ')}`,
+    values: rows.flatMap((job) => [
+      job.id,
+      bound(job.type),
+      bound(job.payload),
+      job.maxRetries,
+      job.runAt,
+      job.delayMs,
+      ...extras.flatMap(({ inputs }) => inputs.map((input) => bound(input(job)))),
+    ]),
+  };
+}
+
+function markOf({ type, inputs, sql }: ExtraColumn, textMark: string): string {
+  const marks = inputs.map(() => (type === 'text' ? textMark : '?'));
+  return sql(marks, mysqlNowMs);
+}
+
+/** The mark for a text, and what is bound for it. */
+export function textBinding(binding: TextBinding) {
+  return {
+    mark: binding === 'text' ? '?' : 'CONVERT(? USING utf8mb4)',
+    bound: (value: string | number | null): MysqlValue =>
+      binding === 'text' || typeof value !== 'string' ? value : Buffer.from(value),
   };
 }
 
@@ -99,7 +124,7 @@ export function streamsStatement(table: string, types: readonly string[] | undef
 export function lockPendingStatement(table: string, ids: readonly string[], limit: number): MysqlStatement {
   const list = inList(ids);
   return {
-    text: `SELECT ${claimedColumns.join(', ')}, priority, next_run_at FROM ${table}
+    text: `SELECT ${claimedColumns.join(', ')}, priority, next_run_at, ${mysqlNowMs} AS now_ms FROM ${table}
       WHERE id IN (${list.marks}) AND status = '${Pending}'
       ORDER BY id
       LIMIT ?

@@ -1,4 +1,6 @@
 import type { DataSource, QueryRunner } from 'typeorm';
+import type { Clock } from '../../../model/clock.js';
+import type { EnqueueResult } from '../../../model/enqueue-result.js';
 import type { Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
@@ -15,9 +17,11 @@ import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
+import { admitAlone, admitWithin, type MysqlAdmissionParts } from './mysql-admission.js';
+import { freeSlotsStatement, pruneSlotsStatement } from './mysql-admission-statements.js';
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
-import { MysqlInserter } from './mysql-inserter.js';
+import { connectionOf, MysqlInserter } from './mysql-inserter.js';
 import { MysqlConnections, retryMysql, type MysqlConnection, type MysqlResult } from './mysql-pool.js';
 import { mysqlSchemaAccess } from './mysql-schema.js';
 import { extendStatement, lockHeldStatement, run, slicesOf, type MysqlStatement } from './mysql-statements.js';
@@ -37,6 +41,7 @@ export interface MysqlSettings {
   readonly name: TableName;
   readonly schema: SchemaMode;
   readonly connections: number;
+  readonly clock: Clock;
 }
 
 /** What there is while the store is open. */
@@ -53,6 +58,8 @@ export class MysqlDialect implements SqlDialect {
   private opened: Opened | undefined;
   private readonly names: SqlNames;
   private readonly inserts: Turnstile;
+  /** Beside the other inserts: one that waits for somebody's open transaction must not hold them up. */
+  private readonly keyed = new Turnstile(1);
   private readonly heart: Heart<MysqlConnections>;
 
   constructor(
@@ -83,6 +90,14 @@ export class MysqlDialect implements SqlDialect {
 
   insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
     return this.parts().inserter.insertWithin(runner, jobs);
+  }
+
+  async admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
+    return admitAlone(this.parts().connections, { ...this.admission(), lane: this.keyed }, jobs);
+  }
+
+  async admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
+    return admitWithin(await connectionOf(runner), this.admission(), jobs);
   }
 
   exchange(request: ExchangeRequest): Promise<ExchangeResult> {
@@ -134,6 +149,15 @@ export class MysqlDialect implements SqlDialect {
     return (await retryMysql(() => connections.use((connection) => run(connection, statement)))).affected;
   }
 
+  async pruneSlots(limit: number): Promise<number> {
+    const { slots } = this.names;
+    const { connections } = this.parts();
+    const { rows } = await connections.use((connection) => run(connection, freeSlotsStatement(slots, limit)));
+    if (rows.length === 0) return 0;
+    const statement = pruneSlotsStatement(slots, rows);
+    return (await retryMysql(() => connections.use((connection) => run(connection, statement)))).affected;
+  }
+
   pendingTypes(): Promise<readonly string[]> {
     const { connections, claimer } = this.parts();
     return connections.use((connection) => claimer.pendingTypes(connection));
@@ -165,6 +189,11 @@ export class MysqlDialect implements SqlDialect {
 
   private transaction<T>(work: (connection: MysqlConnection) => Promise<T>): Promise<T> {
     return retryMysql(() => this.parts().connections.transaction(work));
+  }
+
+  private admission(): MysqlAdmissionParts {
+    const { connections, inserter } = this.parts();
+    return { names: this.names, connections, inserter, clock: this.settings.clock };
   }
 
   private parts(): Opened {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SchemaAccess, SchemaPlan } from '../migrations/ensure-schema.js';
-import type { FoundSchema, SchemaSql } from '../migrations/schema-plan.js';
+import { suffixesBeside, type FoundSchema, type SchemaSql } from '../migrations/schema-plan.js';
 import { toText, type Row } from '../job-row.js';
 import { errorField, retryPassing } from '../retry.js';
 import type { SqlNames } from '../table-name.js';
@@ -76,14 +76,19 @@ export async function readPostgresSchema(client: PgQueryable, names: SqlNames): 
      UNION ALL
      SELECT 'versions', c.relname::text
      FROM pg_catalog.pg_class AS c
-     WHERE c.oid = pg_catalog.to_regclass($2)`,
-    [names.table, names.versions],
+     WHERE c.oid = pg_catalog.to_regclass($2)
+     UNION ALL
+     SELECT 'beside', t.suffix
+     FROM unnest($3::text[], $4::text[]) AS t(path, suffix)
+     WHERE pg_catalog.to_regclass(t.path) IS NOT NULL`,
+    [names.table, names.versions, suffixesBeside.map(names.beside), suffixesBeside],
   );
   const hasVersionTable = namesOf(rows, 'versions').size > 0;
   const newest = hasVersionTable ? await newestRow(client, names) : undefined;
   return {
     columns: namesOf(rows, 'column'),
     indexes: namesOf(rows, 'index'),
+    tables: namesOf(rows, 'beside'),
     hasVersionTable,
     version: newest === undefined ? undefined : Number(newest['version']),
     compatibleWith: newest === undefined ? undefined : Number(newest['compatible_with']),

@@ -2,7 +2,7 @@ import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import type { PruneRequest, RecoverRequest } from '../../job-store.js';
 import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
-import { interruptionError, toNewRow } from '../job-row.js';
+import { interruptionError, toNewRow, type NewRow } from '../job-row.js';
 import { pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
 const { Pending, Running, Failed } = JobState;
@@ -14,22 +14,45 @@ const { Pending, Running, Failed } = JobState;
  */
 export function insertStatement(table: string, jobs: readonly NewJob[], channel: string | undefined): PgStatement {
   const values = new PgValues();
-  const extras = extraColumnsOf(jobs);
-  const named = extras.map(({ name }) => `, ${name}`).join('');
-  const selected = extras.map(({ name, fallback }) => `, COALESCE(i.${name}, ${fallback})`).join('');
-  const bound = [bindJobs(values, jobs), ...extras.map((extra) => bindExtra(values, extra, jobs))].join(', ');
-  const insert = `
-    INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at${named})
-    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms${selected}
-    FROM unnest(${bound}) AS i(id, job_type, payload, max_retries, run_at, delay_ms${named})
-    CROSS JOIN (SELECT ${pgNowMs} AS ms) AS m`;
+  const { columns, rows } = newRows(values, jobs);
+  const insert = `INSERT INTO ${table} (${columns}) ${rows}`;
   if (channel === undefined) return { text: insert, values: values.list };
   const notify = `SELECT pg_notify(${values.bind(channel, 'text')}, '')`;
   return { text: `WITH inserted AS (${insert})\n${notify}`, values: values.list };
 }
 
-function bindJobs(values: PgValues, jobs: readonly NewJob[]): string {
+/** What an INSERT takes its rows from. */
+export interface PgRows {
+  readonly columns: string;
+  /** A query. */
+  readonly rows: string;
+}
+
+/**
+ * Rows of pending jobs, in their order. The columns that only some jobs need are there only where one of these does.
+ *
+ * @param beside Joined to them, to be evaluated before the first row is there.
+ */
+export function newRows(values: PgValues, jobs: readonly NewJob[], beside = ''): PgRows {
   const rows = jobs.map(toNewRow);
+  const extras = extraColumnsOf(rows);
+  const names = ['id, job_type, payload, max_retries, run_at, delay_ms', ...extras.flatMap(inputNames)];
+  const bound = [bindPlain(values, rows), ...extras.flatMap((extra) => bindExtra(values, extra, rows))];
+  const refs = (extra: ExtraColumn): readonly string[] => inputNames(extra).map((name) => `i.${name}`);
+  const selected = extras.map((extra) => `, ${extra.sql(refs(extra), 'm.ms')}`).join('');
+  return {
+    columns: [
+      'id, job_type, payload, status, max_retries, next_run_at, created_at',
+      ...extras.map(({ name }) => name),
+    ].join(', '),
+    rows: `
+    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms${selected}
+    FROM unnest(${bound.join(', ')}) AS i(${names.join(', ')})
+    CROSS JOIN (SELECT ${pgNowMs} AS ms) AS m${beside}`,
+  };
+}
+
+function bindPlain(values: PgValues, rows: readonly NewRow[]): string {
   const ids = rows.map(({ id }) => id);
   const retries = rows.map(({ maxRetries }) => maxRetries);
   const moments = rows.map(({ runAt }) => runAt);
@@ -44,8 +67,13 @@ function bindJobs(values: PgValues, jobs: readonly NewJob[]): string {
   ].join(', ');
 }
 
-function bindExtra(values: PgValues, { type, valueOf }: ExtraColumn, jobs: readonly NewJob[]): string {
-  return values.bind(jobs.map(valueOf), `${type}[]`);
+/** The names under which the values of a column come out of the arrays. */
+function inputNames({ name, inputs }: ExtraColumn): readonly string[] {
+  return inputs.map((_input, index) => `${name}_${index}`);
+}
+
+function bindExtra(values: PgValues, { type, inputs }: ExtraColumn, rows: readonly NewRow[]): readonly string[] {
+  return inputs.map((input) => values.bind(rows.map(input), `${type}[]`));
 }
 
 /** Answers with the tokens whose leases were extended. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
-import type { Lease, NewJob } from '../../../model/job.js';
+import type { EnqueueResult } from '../../../model/enqueue-result.js';
+import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
@@ -12,7 +13,7 @@ import type {
 } from '../../job-store.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
-import { toClaimedJob, toForeignClaims, toRecoveredJob, toText } from '../job-row.js';
+import { toClaimedJob, toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
@@ -20,6 +21,8 @@ import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
+import { admitAlone, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
+import { pruneSlotsStatement } from './postgres-admission-statements.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
 import { PostgresListener } from './postgres-listener.js';
 import {
@@ -44,6 +47,8 @@ import type { SqlDialect } from './sql-dialect.js';
 
 /** Serialization failure and deadlock: the statement was rolled back whole. */
 const passing = ['40001', '40P01'];
+/** Our own statement did not wait any longer for somebody else's transaction. */
+const lockNotAvailable = '55P03';
 const longestChannel = 63;
 
 export interface PostgresSettings {
@@ -61,6 +66,8 @@ export class PostgresDialect implements SqlDialect {
   private pool: PgPool | undefined;
   private names: SqlNames;
   private readonly inserts: Turnstile;
+  /** Beside the other inserts: one that waits for somebody's open transaction must not hold them up. */
+  private readonly keyed = new Turnstile(1);
   private readonly heart: Heart<PgPool>;
 
   constructor(
@@ -93,18 +100,30 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
-    const client: unknown = await runner.connect();
-    if (!isQueryable(client))
-      throw new TypeError('the query runner of the manager has no connection of the pg package');
+    const client = await clientOf(runner);
     for (const chunk of chunksOf(jobs)) await say(client, this.insertOf(chunk));
+  }
+
+  admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
+    const isPassing = (error: unknown): boolean =>
+      [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
+    return retryPassing(isPassing, () =>
+      admitAlone({ pool: this.openPool(), lane: this.keyed }, this.admission(), jobs),
+    );
+  }
+
+  async admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
+    const client = await clientOf(runner);
+    return admitWithin({ client, committed: this.openPool() }, this.admission(), jobs);
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const { rows } = await this.run(exchangeStatement(this.names.table, request));
+    const leaseMs = request.claim?.leaseMs ?? 0;
     const isLost = (row: (typeof rows)[number]): boolean => row['job_type'] === null;
     return {
       lost: rows.filter(isLost).map((row) => ({ id: toText(row['id']), token: toText(row['claim_token']) })),
-      claimed: rows.filter((row) => !isLost(row)).map((row) => toClaimedJob(row)),
+      claimed: rows.filter((row) => !isLost(row)).map((row) => claimedJob(row, leaseMs)),
     };
   }
 
@@ -133,6 +152,11 @@ export class PostgresDialect implements SqlDialect {
 
   async prune(request: PruneRequest): Promise<number> {
     const { rowCount } = await this.run(pruneStatement(this.names.table, request));
+    return rowCount ?? 0;
+  }
+
+  async pruneSlots(limit: number): Promise<number> {
+    const { rowCount } = await this.run(pruneSlotsStatement(this.names.slots, limit));
     return rowCount ?? 0;
   }
 
@@ -171,9 +195,17 @@ export class PostgresDialect implements SqlDialect {
   }
 
   private insertOf(jobs: readonly NewJob[]): PgStatement {
+    return insertStatement(this.names.table, jobs, this.channelFor(jobs));
+  }
+
+  private admission(): PgAdmissionParts {
+    return { names: this.names, channelFor: (jobs) => this.channelFor(jobs), clock: this.settings.clock };
+  }
+
+  /** Where other processes are to be told of these jobs. */
+  private channelFor(jobs: readonly NewJob[]): string | undefined {
     const { isNotifying, clock } = this.settings;
-    const tells = isNotifying && isAnyDueNow(jobs, clock.now());
-    return insertStatement(this.names.table, jobs, tells ? this.channel() : undefined);
+    return isNotifying && isAnyDueNow(jobs, clock.now()) ? this.channel() : undefined;
   }
 
   /** One for each table. A name too long for a channel goes as its hash. */
@@ -188,6 +220,17 @@ export class PostgresDialect implements SqlDialect {
     if (this.pool === undefined) throw new Error('the store is not open');
     return this.pool;
   }
+}
+
+async function clientOf(runner: QueryRunner): Promise<PgQueryable> {
+  const client: unknown = await runner.connect();
+  if (isQueryable(client)) return client;
+  throw new TypeError('the query runner of the manager has no connection of the pg package');
+}
+
+/** The end of its lease says when the server claimed it. */
+function claimedJob(row: Row, leaseMs: number): ClaimedJob {
+  return toClaimedJob(row, { token: toText(row['claim_token']), now: Number(row['lease_until']) - leaseMs });
 }
 
 function say(client: PgQueryable, { text, values }: PgStatement): Promise<PgResult> {

@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm';
+import type { EnqueueResult } from '../../../model/enqueue-result.js';
 import type { Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
@@ -22,12 +23,17 @@ export interface SqlDialect {
   insert(jobs: readonly NewJob[]): Promise<void>;
   /** All of the jobs or none, in the transaction that is open on the caller's runner. Nothing is repeated. */
   insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void>;
+  /** See `JobStore.admit`; committed when the promise resolves. */
+  admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]>;
+  /** The same in the transaction that is open on the caller's runner, which stays usable. */
+  admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]>;
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>;
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
   disown(owner: string, held: readonly Lease[]): Promise<number>;
   prune(request: PruneRequest): Promise<number>;
+  pruneSlots(limit: number): Promise<number>;
   pendingTypes(): Promise<readonly string[]>;
   /** Calls `wake` when another process may have stored jobs, as far as this database can tell. Never throws. */
   listen(wake: () => void): () => Promise<void>;

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { EnqueueResult } from '../../../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import type { ClaimRequest, ForeignClaims, RecoveredJob, RecoverRequest, Settlement } from '../../job-store.js';
 import { interruptionError, toClaimedJob, toForeignClaims, toSettledRow, toText, type Row } from '../job-row.js';
-import { extraColumnsOf } from '../extra-columns.js';
 import { compareDue, isInScope, toStream, type Stream } from '../streams.js';
+import type { SqlNames } from '../table-name.js';
+import { SqliteAdmission } from './sqlite-admission.js';
 import type { SqliteHandle } from './sqlite-handle.js';
 import { SqliteStatements } from './sqlite-statements.js';
 
@@ -13,22 +15,27 @@ const unlimited = Number.MAX_SAFE_INTEGER;
 /** The verbs on one connection, synchronous; whoever calls them sees to the transaction. Row by row is as fast as any list here. */
 export class SqliteJobs {
   private readonly statements: SqliteStatements;
+  private readonly admission: SqliteAdmission;
 
   constructor(
     readonly handle: SqliteHandle,
-    table: string,
+    names: Pick<SqlNames, 'table' | 'slots'>,
   ) {
-    this.statements = new SqliteStatements(handle, table);
+    this.statements = new SqliteStatements(handle, names);
+    this.admission = new SqliteAdmission(this.statements);
   }
 
   insert(jobs: readonly NewJob[], now: number): void {
-    const extras = extraColumnsOf(jobs);
-    const insert = this.statements.insert(extras);
-    for (const job of jobs) {
-      const { id, type, payload, maxRetries, delayMs, runAt } = job;
-      const values = extras.map(({ valueOf }) => valueOf(job));
-      insert.run(id, type, payload, maxRetries, runAt ?? now + delayMs, now, ...values);
-    }
+    this.admission.insert(jobs, now);
+  }
+
+  /** Stores jobs with conditions; answers for each what came of it. */
+  admit(jobs: readonly NewJob[], now: number): readonly EnqueueResult[] {
+    return this.admission.admit(jobs, now);
+  }
+
+  pruneSlots(now: number, limit: number): number {
+    return this.statements.get('pruneSlots').run(now, limit).changes;
   }
 
   /** Returns the leases that were lost. */
@@ -52,7 +59,7 @@ export class SqliteJobs {
     const claim = this.statements.get('claim');
     const nonce = `${randomBytes(16).toString('hex')}:`;
     return rows.map((row) => {
-      const job = toClaimedJob(row, `${nonce}${idOf(row)}`);
+      const job = toClaimedJob(row, { token: `${nonce}${idOf(row)}`, now });
       claim.run(job.token, owner, now + leaseMs, Number(row['place']));
       return job;
     });

@@ -1,8 +1,8 @@
 import type { SchemaAccess, SchemaPlan } from '../migrations/ensure-schema.js';
-import type { FoundSchema, SchemaSql } from '../migrations/schema-plan.js';
+import { suffixesBeside, type FoundSchema, type SchemaSql } from '../migrations/schema-plan.js';
 import { toText, type Row } from '../job-row.js';
 import { errorField } from '../retry.js';
-import { versionTableOf, type SqlNames } from '../table-name.js';
+import { tableBeside, versionTableOf, type SqlNames } from '../table-name.js';
 import type { SqliteGate } from './sqlite-gate.js';
 import { inSqliteTransaction, type SqliteHandle } from './sqlite-handle.js';
 
@@ -31,15 +31,17 @@ export function migrateSqliteWithin(handle: SqliteHandle, names: SqlNames, plan:
 export function readSqliteSchema(handle: SqliteHandle, { name, versions }: SqlNames): FoundSchema {
   const { table } = name;
   const read = (text: string, value: string): readonly Row[] => handle.prepare(text).all(value);
-  const versionTable = read("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?", versionTableOf(table));
-  const newest =
-    versionTable.length === 0
-      ? undefined
-      : handle.prepare(`SELECT version, compatible_with FROM ${versions} ORDER BY version DESC LIMIT 1`).get();
+  const hasTable = (name: string): boolean =>
+    read("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?", name).length > 0;
+  const hasVersionTable = hasTable(versionTableOf(table));
+  const newest = hasVersionTable
+    ? handle.prepare(`SELECT version, compatible_with FROM ${versions} ORDER BY version DESC LIMIT 1`).get()
+    : undefined;
   return {
     columns: namesOf(read('SELECT name FROM pragma_table_info(?)', table)),
     indexes: namesOf(read('SELECT name FROM pragma_index_list(?)', table)),
-    hasVersionTable: versionTable.length > 0,
+    tables: new Set(suffixesBeside.filter((suffix) => hasTable(tableBeside(table, suffix)))),
+    hasVersionTable,
     version: newest === undefined ? undefined : Number(newest['version']),
     compatibleWith: newest === undefined ? undefined : Number(newest['compatible_with']),
   };

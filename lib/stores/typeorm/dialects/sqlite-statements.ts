@@ -1,6 +1,9 @@
 import { JobState } from '../../../model/job-state.js';
 import type { ExtraColumn } from '../extra-columns.js';
 import { claimedColumns } from '../job-row.js';
+import { holdsKey } from '../migrations/0001-create-jobs.js';
+import { admissionTexts } from './sqlite-admission-texts.js';
+import type { SqlNames } from '../table-name.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
 
 const { Pending, Running, Failed } = JobState;
@@ -15,19 +18,26 @@ export class SqliteStatements {
 
   constructor(
     private readonly handle: SqliteHandle,
-    private readonly table: string,
+    private readonly names: Pick<SqlNames, 'table' | 'slots'>,
   ) {
-    this.texts = { ...workingTexts(table), ...steppingTexts(table), ...upkeepTexts(table) };
+    const { table, slots } = names;
+    this.texts = {
+      ...workingTexts(table),
+      ...steppingTexts(table),
+      ...admissionTexts(table, slots),
+      ...upkeepTexts(table),
+    };
   }
 
-  /** Binds id, job_type, payload, max_retries, next_run_at, created_at, and the extra columns. */
+  /** Binds id, job_type, payload, max_retries, next_run_at, created_at, and the extra columns. Stores nothing where the key is taken. */
   insert(extras: readonly ExtraColumn[]): SqliteStatement {
     const named = extras.map(({ name }) => `, ${name}`).join('');
-    const marks = extras.map(({ fallback }) => `, COALESCE(?, ${fallback})`).join('');
+    const hasKey = extras.some(({ name }) => name === 'unique_key');
     return this.prepare(
       `insert${named}`,
-      `INSERT INTO ${this.table} (id, job_type, payload, status, max_retries, next_run_at, created_at${named})
-      VALUES (?, ?, ?, '${Pending}', ?, ?, ?${marks})`,
+      `INSERT INTO ${this.names.table} (id, job_type, payload, status, max_retries, next_run_at, created_at${named})
+      VALUES (?, ?, ?, '${Pending}', ?, ?, ?${extras.map(() => ', ?').join('')})
+      ${hasKey ? `ON CONFLICT (job_type, unique_key) WHERE ${holdsKey} DO NOTHING` : ''}`,
     );
   }
 
@@ -46,7 +56,10 @@ export class SqliteStatements {
 }
 
 type StatementName =
-  keyof ReturnType<typeof workingTexts> | keyof ReturnType<typeof steppingTexts> | keyof ReturnType<typeof upkeepTexts>;
+  | keyof ReturnType<typeof workingTexts>
+  | keyof ReturnType<typeof steppingTexts>
+  | keyof ReturnType<typeof admissionTexts>
+  | keyof ReturnType<typeof upkeepTexts>;
 
 function workingTexts(table: string) {
   return {

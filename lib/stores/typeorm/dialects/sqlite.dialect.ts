@@ -1,6 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import { InvalidManagerError } from '../../../model/errors.js';
+import type { EnqueueResult } from '../../../model/enqueue-result.js';
 import type { Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
@@ -58,15 +59,19 @@ export class SqliteDialect implements SqlDialect {
 
   /** The caller's transaction is open on this very connection, so the rows go straight into it. */
   async insertWithin(_runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
-    const handle = sqliteHandle(this.app);
-    if (!handle.inTransaction) {
-      throw new InvalidManagerError(
-        'the transaction of the manager has not begun or is over; call enqueue inside it, and await it there',
-      );
-    }
+    const handle = this.handleWithin();
     const insert = (): void => this.jobs(handle).insert(jobs, this.now());
     if (jobs.length === 1) insert();
     else allOrNone(handle, insert);
+  }
+
+  admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
+    return this.write((own) => own.admit(jobs, this.now()));
+  }
+
+  async admitWithin(_runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
+    const handle = this.handleWithin();
+    return allOrNone(handle, () => this.jobs(handle).admit(jobs, this.now()));
   }
 
   exchange({ settle, claim }: ExchangeRequest): Promise<ExchangeResult> {
@@ -104,6 +109,10 @@ export class SqliteDialect implements SqlDialect {
     return this.write((own) => own.prune(this.now() - failedForMs, limit));
   }
 
+  pruneSlots(limit: number): Promise<number> {
+    return this.write((own) => own.pruneSlots(this.now(), limit));
+  }
+
   disown(owner: string, held: readonly Lease[]): Promise<number> {
     return this.write((own) => own.disown(owner, held));
   }
@@ -126,12 +135,21 @@ export class SqliteDialect implements SqlDialect {
     this.gate.pump();
   }
 
+  /** @throws InvalidManagerError unless the transaction of the manager is open. */
+  private handleWithin(): SqliteHandle {
+    const handle = sqliteHandle(this.app);
+    if (handle.inTransaction) return handle;
+    throw new InvalidManagerError(
+      'the transaction of the manager has not begun or is over; call enqueue inside it, and await it there',
+    );
+  }
+
   private write<T>(block: (own: SqliteJobs) => T): Promise<T> {
     return this.gate.run((handle) => inSqliteTransaction(handle, () => block(this.jobs(handle))));
   }
 
   private jobs(handle: SqliteHandle): SqliteJobs {
-    if (this.known?.handle !== handle) this.known = new SqliteJobs(handle, this.names.table);
+    if (this.known?.handle !== handle) this.known = new SqliteJobs(handle, this.names);
     return this.known;
   }
 
@@ -141,10 +159,10 @@ export class SqliteDialect implements SqlDialect {
 }
 
 /** Where SQLite has undone the whole transaction there is no savepoint left, and nothing to undo. */
-function allOrNone(handle: SqliteHandle, block: () => void): void {
+function allOrNone<T>(handle: SqliteHandle, block: () => T): T {
   handle.exec(`SAVEPOINT ${savepoint}`);
   try {
-    block();
+    return block();
   } catch (error) {
     if (handle.inTransaction) handle.exec(`ROLLBACK TO ${savepoint}`);
     throw error;

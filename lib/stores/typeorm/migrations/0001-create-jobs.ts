@@ -1,11 +1,17 @@
 import { JobState } from '../../../model/job-state.js';
 import { defaultQueue, longestQueueName } from '../../../model/queue-name.js';
+import { slotsSuffix } from '../table-name.js';
 import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
 
 const { Pending, Running, Failed } = JobState;
 const ascii = 'CHARACTER SET ascii COLLATE ascii_bin';
 /** Names charset and collation itself: a server's default may be latin1, and may take `sync` and `Sync` for one type. */
 const utf8 = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
+
+/** What the index of unique keys holds: the keys of the jobs that are not over. */
+export const holdsKey = `unique_key IS NOT NULL AND status IN ('${Pending}', '${Running}')`;
+/** MySQL has no indexes of some rows only; null counts as no key there. Stored, since an index on a computed value is fragile. The line break is one. */
+const heldKey = `CASE WHEN status IN ('${Pending}', '${Running}') THEN CONCAT(job_type, '\n', unique_key) END`;
 
 /** Times are epoch milliseconds; `attempts` are those that failed. */
 export const createJobs: Migration = {
@@ -52,6 +58,10 @@ export const createJobs: Migration = {
     addable('claim_token', { postgres: 'bigint', mysql: `VARCHAR(80) ${ascii}`, sqlite: 'TEXT' }),
     addable('claimed_by', { postgres: 'text', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
     addable('lease_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
+    addable('expires_at', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
+    addable('tags', { postgres: 'text', mysql: `TEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('unique_key', { postgres: 'text COLLATE "C"', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
+    addable('held_key', { mysql: `VARCHAR(511) ${utf8} GENERATED ALWAYS AS (${heldKey}) STORED` }),
   ],
   indexes: [
     {
@@ -77,6 +87,32 @@ export const createJobs: Migration = {
         sqlite: `(finished_at) WHERE status = '${Failed}'`,
       },
     },
+    {
+      suffix: 'unique',
+      isUnique: true,
+      definition: {
+        postgres: `(job_type, unique_key) WHERE ${holdsKey}`,
+        mysql: '(held_key)',
+        sqlite: `(job_type, unique_key) WHERE ${holdsKey}`,
+      },
+    },
+  ],
+  tables: [
+    {
+      suffix: slotsSuffix,
+      definition: {
+        postgres:
+          'job_type text COLLATE "C" NOT NULL, slot text COLLATE "C" NOT NULL, job_id uuid NOT NULL, ' +
+          'free_at bigint NOT NULL, PRIMARY KEY (job_type, slot)',
+        mysql:
+          `job_type VARCHAR(255) ${utf8} NOT NULL, slot VARCHAR(300) ${utf8} NOT NULL, ` +
+          `job_id CHAR(36) ${ascii} NOT NULL, free_at BIGINT NOT NULL, PRIMARY KEY (job_type, slot)`,
+        sqlite:
+          'job_type TEXT NOT NULL, slot TEXT NOT NULL, job_id TEXT NOT NULL, free_at INTEGER NOT NULL, ' +
+          'PRIMARY KEY (job_type, slot)',
+      },
+      indexed: ['free_at'],
+    },
   ],
 };
 
@@ -84,7 +120,7 @@ function needed(name: string, definition: Record<SqlFamily, string>): ColumnDefi
   return { name, definition, isAddable: false };
 }
 
-function addable(name: string, definition: Record<SqlFamily, string>): ColumnDefinition {
+function addable(name: string, definition: ColumnDefinition['definition']): ColumnDefinition {
   return { name, definition, isAddable: true };
 }
 

@@ -9,6 +9,7 @@ import { sqliteHandle } from '../dialects/sqlite-handle.js';
 import { migrateSqliteWithin, sqliteSchemaSql } from '../dialects/sqlite-schema.js';
 import { sqlNames, tableNameIn, type SqlNames } from '../table-name.js';
 import { planFor } from './ensure-schema.js';
+import { suffixesBeside } from './schema-plan.js';
 
 /** A class that TypeORM takes in the DataSource option `migrations`. */
 export type JobMigration = new () => MigrationInterface & { readonly name: string };
@@ -42,8 +43,9 @@ function createTableMigration(tableName: string): JobMigration {
     }
 
     async down(queryRunner: QueryRunner): Promise<void> {
-      const { table, versions } = namesIn(queryRunner.dataSource, tableName);
-      for (const dropped of [table, versions]) await queryRunner.query(`DROP TABLE IF EXISTS ${dropped}`);
+      const { table, versions, beside } = namesIn(queryRunner.dataSource, tableName);
+      for (const dropped of [...suffixesBeside.map(beside), table, versions])
+        await queryRunner.query(`DROP TABLE IF EXISTS ${dropped}`);
     }
   };
 }

@@ -3,8 +3,8 @@ export type SqlFamily = 'postgres' | 'mysql' | 'sqlite';
 
 export interface ColumnDefinition {
   readonly name: string;
-  /** Type and constraints, as they stand behind the name. */
-  readonly definition: Readonly<Record<SqlFamily, string>>;
+  /** Type and constraints, as they stand behind the name; a family without an entry does without this column. */
+  readonly definition: Readonly<Partial<Record<SqlFamily, string>>>;
   /** Whether it can be added to a table that has rows: null or a default will do for them. */
   readonly isAddable: boolean;
 }
@@ -14,13 +14,26 @@ export interface IndexDefinition {
   readonly suffix: string;
   /** Columns and condition; a family without an entry does without this index. */
   readonly definition: Readonly<Partial<Record<SqlFamily, string>>>;
+  /** Whether it refuses two equal entries. Default no. */
+  readonly isUnique?: boolean;
 }
 
-/** One version of the job table: what it adds to the one before. A shipped one is never edited. */
+/** A further table, made whole: all that belongs to it is made together with it. */
+export interface TableDefinition {
+  /** Comes behind the name of the job table. */
+  readonly suffix: string;
+  /** Columns and constraints. */
+  readonly definition: Readonly<Record<SqlFamily, string>>;
+  /** The columns of an index of its own, for each of them. */
+  readonly indexed: readonly string[];
+}
+
+/** One version of our tables: what it adds to the one before. A shipped one is never edited. */
 export interface Migration {
   readonly version: number;
   /** The oldest version whose code still works with this table. */
   readonly compatibleWith: number;
   readonly columns: readonly ColumnDefinition[];
   readonly indexes: readonly IndexDefinition[];
+  readonly tables: readonly TableDefinition[];
 }

@@ -9,12 +9,14 @@ const row = {
   max_retries: 3n,
   interruptions: 0,
   created_at: '1764000000000',
-  claim_token: 'token',
+  expires_at: null,
+  tags: null,
 };
+const facts = { token: 'token', now: 1_764_000_000_000 };
 
 describe('toClaimedJob', () => {
   it('makes numbers of whatever the driver gives for numbers', () => {
-    expect(toClaimedJob(row)).toEqual({
+    expect(toClaimedJob(row, facts)).toEqual({
       id: 'id',
       token: 'token',
       type: 'work',
@@ -26,8 +28,21 @@ describe('toClaimedJob', () => {
     });
   });
 
+  it('measures the time that is left by the clock of the store', () => {
+    expect(toClaimedJob({ ...row, expires_at: '1764000000250' }, facts).expiresInMs).toBe(250);
+  });
+
+  it.each([
+    ['["a","b"]', ['a', 'b']],
+    ['{"a":1}', undefined],
+    ['[1]', undefined],
+    ['nonsense', undefined],
+  ])('reads tags, and takes what are none for none: %s', (tags, expected) => {
+    expect(toClaimedJob({ ...row, tags }, facts).tags).toEqual(expected);
+  });
+
   it('refuses a row without text where text belongs', () => {
-    expect(() => toClaimedJob({ ...row, payload: null })).toThrow(TypeError);
+    expect(() => toClaimedJob({ ...row, payload: null }, facts)).toThrow(TypeError);
   });
 });
 

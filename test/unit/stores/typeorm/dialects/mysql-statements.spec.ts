@@ -25,13 +25,13 @@ describe('inList', () => {
 
 describe('insertStatement', () => {
   it('has a mark for each value', () => {
-    const { text, values } = insertStatement('jobs', someJobs(3), 'text');
+    const { text, values } = insertStatement('jobs', someJobs(3), { binding: 'text' });
 
     expect(text.split('?')).toHaveLength(values.length + 1);
   });
 
   it("sends text as bytes over a connection of the app's", () => {
-    const { values } = insertStatement('jobs', someJobs(1, { payload: '"🎉"' }), 'bytes');
+    const { values } = insertStatement('jobs', someJobs(1, { payload: '"🎉"' }), { binding: 'bytes' });
 
     expect(values.filter((value) => Buffer.isBuffer(value)).map(String)).toEqual(['work', '"🎉"']);
   });

@@ -10,7 +10,9 @@ import { sqlNames } from '../../../../../lib/stores/typeorm/table-name.js';
 
 const names = sqlNames({ schema: undefined, table: 'jobs' }, '"');
 const sql = { family: 'postgres', tableOptions: '', bigint: 'bigint', nowMs: '0' } as const;
-const columns = createJobs.columns.map(({ name }) => name);
+const columns = createJobs.columns
+  .filter(({ definition }) => definition.postgres !== undefined)
+  .map(({ name }) => name);
 const indexes = createJobs.indexes.map(({ suffix }) => `jobs_${suffix}`);
 
 /** A table as it should be; say only what is different. */
@@ -18,6 +20,7 @@ function found(given: Partial<FoundSchema> = {}): FoundSchema {
   return {
     columns: new Set(columns),
     indexes: new Set([...indexes, 'jobs_pkey']),
+    tables: new Set(['slots']),
     hasVersionTable: true,
     version: 1,
     compatibleWith: 1,
@@ -28,6 +31,7 @@ function found(given: Partial<FoundSchema> = {}): FoundSchema {
 const nothing: FoundSchema = {
   columns: new Set(),
   indexes: new Set(),
+  tables: new Set(),
   hasVersionTable: false,
   version: undefined,
   compatibleWith: undefined,
@@ -51,7 +55,11 @@ describe('planSchema', () => {
 
     expect(plan.map((statement) => statement.split(/\s+\(/)[0])).toEqual([
       'CREATE TABLE IF NOT EXISTS "jobs"',
-      ...indexes.map((index) => `CREATE INDEX "${index}" ON "jobs"`),
+      ...createJobs.indexes.map(
+        ({ suffix, isUnique }) => `CREATE ${isUnique === true ? 'UNIQUE ' : ''}INDEX "jobs_${suffix}" ON "jobs"`,
+      ),
+      'CREATE TABLE IF NOT EXISTS "jobs_slots"',
+      'CREATE INDEX "jobs_slots_free_at" ON "jobs_slots"',
       'CREATE TABLE IF NOT EXISTS "jobs_schema"',
       'INSERT INTO "jobs_schema"',
     ]);
@@ -69,7 +77,9 @@ describe('planSchema', () => {
   it('needs fewer indexes where there are no partial ones', () => {
     const mysql = { ...sql, family: 'mysql' } as const;
 
-    expect(planSchema(found({ indexes: withoutIndex('jobs_running') }), names, mysql)).toEqual([]);
+    const there = found({ columns: new Set([...columns, 'held_key']), indexes: withoutIndex('jobs_running') });
+
+    expect(planSchema(there, names, mysql)).toEqual([]);
   });
 
   it('writes down a version that is missing', () => {
@@ -95,6 +105,7 @@ describe('isUsable', () => {
     ['with more columns than known', found({ columns: new Set([...columns, 'extra']) }), true],
     ['without an index', found({ indexes: withoutIndex('jobs_running') }), false],
     ['without a column', found({ columns: without('lease_until') }), false],
+    ['without the table of throttles', found({ tables: new Set() }), false],
     ['without a version', found({ version: undefined }), false],
     ['of a later, compatible version', found({ version: 9, compatibleWith: 1, indexes: new Set() }), true],
     ['of a later, incompatible version', found({ version: 9, compatibleWith: 2 }), false],
@@ -112,6 +123,7 @@ describe('describeGaps', () => {
       found({ columns: without('status'), indexes: withoutIndex('jobs_pending') }),
       'found version 1, expected version 1; missing: column status, index jobs_pending',
     ],
+    [found({ tables: new Set() }), 'found version 1, expected version 1; missing: table jobs_slots'],
   ])('says what is missing', (schema, expected) => {
     expect(describeGaps(schema, names, 'postgres')).toBe(expected);
   });

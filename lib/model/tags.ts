@@ -1,0 +1,22 @@
+import { show } from './check.js';
+import { InvalidOptionError } from './errors.js';
+import { checkKey } from './unique-key.js';
+
+const mostTags = 16;
+const longestTag = 64;
+
+/** @throws InvalidOptionError unless `value` is a list of a few short strings. */
+export function checkTags(option: string, value: unknown): readonly string[] {
+  if (!Array.isArray(value) || value.length > mostTags) {
+    const got = Array.isArray(value) ? `${value.length} of them` : show(value);
+    throw new InvalidOptionError(`${option} must be an array of at most ${mostTags} strings, got ${got}`);
+  }
+  const tags = value.map((tag: unknown, index) => checkTag(`${option}[${index}]`, tag));
+  return Object.freeze([...new Set(tags)]);
+}
+
+function checkTag(option: string, value: unknown): string {
+  const tag = checkKey(option, value);
+  if (tag.length <= longestTag) return tag;
+  throw new InvalidOptionError(`${option} must have at most ${longestTag} characters, got ${tag.length}`);
+}

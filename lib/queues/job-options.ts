@@ -1,0 +1,75 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Handler, HandlerRegistry } from '../handlers/handler-registry.js';
+import { decideUniqueness } from '../model/duplicates.js';
+import { resolveEnqueueOptions, type ResolvedEnqueueOptions } from '../model/enqueue-options.js';
+import { InvalidOptionError } from '../model/errors.js';
+import { checkJobType } from '../model/job-type.js';
+import type { NewJob } from '../model/job.js';
+import { encodePayload } from '../model/payload.js';
+import type { ResolvedPersistentOptions } from '../model/queue-options.js';
+import { checkKey } from '../model/unique-key.js';
+
+/** What a queue knows of a job when it is asked to take it. */
+export interface JobRequestParts {
+  readonly options: ResolvedEnqueueOptions;
+  /** The handler of its type, where this process knows it. */
+  readonly handler: Handler | undefined;
+  readonly payload: unknown;
+  /** Retries of jobs about which neither their options nor their handlers say anything. */
+  readonly maxRetries: number;
+}
+
+/** A job as `enqueue` is given it. */
+export interface GivenJob {
+  readonly type: string;
+  readonly payload: unknown;
+  /** Its options. */
+  readonly given: unknown;
+}
+
+/** Checks a job for the persistent queue. @throws InvalidJobTypeError | InvalidOptionError | InvalidPayloadError | PayloadTooLargeError */
+export function persistentJob(
+  { type, payload, given }: GivenJob,
+  handlers: HandlerRegistry,
+  { maxPayloadSize, maxRetries }: Pick<ResolvedPersistentOptions, 'maxPayloadSize' | 'maxRetries'>,
+): NewJob {
+  checkJobType(type);
+  const options = resolveEnqueueOptions(given);
+  const text = encodePayload(payload, maxPayloadSize);
+  const handler = handlers.get(type);
+  return { id: uuidv7(), type, payload: text, ...jobOptions({ options, handler, payload, maxRetries }) };
+}
+
+/** What the options of a job and those of its handler make of it. @throws InvalidOptionError */
+export function jobOptions({
+  options,
+  handler,
+  payload,
+  maxRetries,
+}: JobRequestParts): Omit<NewJob, 'id' | 'type' | 'payload'> {
+  const { delayMs, runAt, expiresInMs, expiresAt, tags } = options;
+  const makeKey = handler?.policy.uniqueKey;
+  const handlersKey =
+    handler === undefined || makeKey === undefined ? undefined : () => keyOf(handler.source, makeKey, payload);
+  return {
+    maxRetries: options.maxRetries ?? handler?.policy.maxRetries ?? maxRetries,
+    priority: options.priority ?? handler?.policy.priority,
+    queue: options.queue ?? handler?.policy.queue,
+    delayMs,
+    runAt,
+    expiresInMs,
+    expiresAt,
+    tags: tags?.length === 0 ? undefined : tags,
+    ...decideUniqueness(options, handlersKey),
+  };
+}
+
+function keyOf(source: string, makeKey: (payload: unknown) => unknown, payload: unknown): string | undefined {
+  let key: unknown;
+  try {
+    key = makeKey(payload);
+  } catch (error) {
+    throw new InvalidOptionError(`the uniqueKey of ${source} threw, so that the job was not stored`, { cause: error });
+  }
+  return key === undefined ? undefined : checkKey(`what the uniqueKey of ${source} returns`, key);
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '../../model/clock.js';
+import { Heap } from '../../model/heap.js';
+import { Lanes } from '../../model/lanes.js';
+import type { NewJob } from '../../model/job.js';
+import { startTimer } from '../../model/timer.js';
+
+/** A job that waits; what a claim needs besides is made only when it is claimed, so that a million of them stay small. */
+export interface WaitingJob {
+  readonly job: NewJob;
+  /** On the monotonic clock: a wait is as long as it was to be, whatever becomes of the time of day meanwhile. */
+  readonly dueAt: number;
+  readonly attempts: number;
+  /** Keeps jobs that are due at the same moment in their order. */
+  readonly order: number;
+  /** On the monotonic clock too. */
+  readonly expiresAt?: number | undefined;
+  /** What has taken its place. It stays where it is, so that a job which is put off over and over is still only one entry. */
+  replacement?: WaitingJob;
+  /** Whether it is passed over, since what has taken its place is due earlier and stands in the line by itself. */
+  isGone?: boolean;
+}
+
+export interface WaitingLineParts {
+  readonly clock: Clock;
+  /** Called when a job becomes due by the mere passing of time. */
+  readonly onDue: () => void;
+  /** Called when a job stands in another place than before. */
+  readonly onMoved: (entry: WaitingJob) => void;
+}
+
+/** The jobs of a memory store that wait: due ones in a queue, later ones in a heap. */
+export class WaitingLine {
+  private readonly due = new Lanes<NewJob | WaitingJob>();
+  private readonly later = new Heap<WaitingJob>(
+    (a, b) => a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order),
+  );
+  private gone = 0;
+  private timer: { readonly at: number; readonly stop: () => void } | undefined;
+
+  constructor(private readonly parts: WaitingLineParts) {}
+
+  get size(): number {
+    return this.due.size + this.later.size - this.gone;
+  }
+
+  /** Whether some job is due, or becomes so until `moment` (monotonic). */
+  isAnyDueUntil(moment: number): boolean {
+    const soonest = this.later.peek();
+    return this.due.size > 0 || (soonest !== undefined && soonest.dueAt <= moment);
+  }
+
+  /** Takes a job that is due. */
+  pushDue(job: NewJob | WaitingJob): void {
+    this.due.push(job, 'job' in job ? job.job.priority : job.priority);
+  }
+
+  pushLater(entry: WaitingJob): void {
+    this.later.push(entry);
+    this.armTimer();
+  }
+
+  push(entry: WaitingJob): void {
+    if (entry.dueAt <= this.parts.clock.monotonic()) this.pushDue(entry);
+    else this.pushLater(entry);
+  }
+
+  replace(entry: WaitingJob, replacement: WaitingJob): void {
+    if (replacement.dueAt >= entry.dueAt) {
+      entry.replacement = replacement;
+      return;
+    }
+    entry.isGone = true;
+    this.gone += 1;
+    this.push(replacement);
+    this.parts.onMoved(replacement);
+  }
+
+  /** Hands out the next job that is due. To be called after `promote`. */
+  shift(): NewJob | WaitingJob | undefined {
+    for (;;) {
+      const next = this.due.shift();
+      if (next === undefined || !('job' in next)) return next;
+      const current = this.current(next);
+      if (current !== undefined) return current;
+    }
+  }
+
+  /** Lines up what has become due. */
+  promote(): void {
+    const { clock } = this.parts;
+    const now = clock.monotonic();
+    for (let next = this.later.peek(); next !== undefined && next.dueAt <= now; next = this.later.peek()) {
+      this.later.pop();
+      const { job, attempts } = next.replacement ?? next;
+      // A moment may have moved away meanwhile: the time of day was set back.
+      const earlyMs = attempts > 0 || next.isGone === true ? 0 : (job.runAt ?? 0) - clock.now();
+      if (earlyMs > 0) this.putOff(next.replacement ?? next, now + earlyMs);
+      else this.due.push(next, job.priority);
+    }
+    this.armTimer();
+  }
+
+  clear(): void {
+    this.due.clear();
+    this.later.clear();
+    this.gone = 0;
+    this.stopTimer();
+  }
+
+  stopTimer(): void {
+    this.timer?.stop();
+    this.timer = undefined;
+  }
+
+  /** What has become of an entry that was due: nothing where it is not due any more. */
+  private current(entry: WaitingJob): WaitingJob | undefined {
+    const { replacement } = entry;
+    if (entry.isGone === true) {
+      this.gone -= 1;
+      return undefined;
+    }
+    if (replacement === undefined || replacement.dueAt <= this.parts.clock.monotonic()) return replacement ?? entry;
+    this.pushLater(replacement);
+    this.parts.onMoved(replacement);
+    return undefined;
+  }
+
+  private putOff(entry: WaitingJob, dueAt: number): void {
+    const later = { ...entry, dueAt };
+    this.later.push(later);
+    this.parts.onMoved(later);
+  }
+
+  private armTimer(): void {
+    const next = this.later.peek();
+    if (next?.dueAt === this.timer?.at) return;
+    this.stopTimer();
+    if (next === undefined) return;
+    const fire = (): void => {
+      this.timer = undefined;
+      this.parts.onDue();
+    };
+    this.timer = { at: next.dueAt, stop: startTimer(next.dueAt - this.parts.clock.monotonic(), fire) };
+  }
+}
