@@ -67,11 +67,16 @@ export class Disturbances {
       ...entriesOf(this.entries, 'lag')
         .filter((entry) => entry.pid === pid || entry.member === harness)
         .map(({ at, ms }) => ({ from: at - ms, to: at })),
-      ...entriesOf(this.entries, 'exit')
-        .filter((entry) => entry.pid === pid)
+      ...this.entries
+        .filter((entry) => entry.pid === pid && isDeath(entry))
         .map(({ at }) => ({ from: at, to: Infinity })),
     ];
   }
+}
+
+/** What ends a process. On a busy machine its exit is noticed later than others take its jobs back. */
+function isDeath(entry: Entry): boolean {
+  return entry.fact === 'exit' || entry.fact === 'suicide' || (entry.fact === 'harm' && entry.what === 'kill');
 }
 
 /** Until when an outcome is stored: disturbances on the way put it off. */

@@ -124,7 +124,7 @@ export function streamsStatement(table: string, types: readonly string[] | undef
 export function lockPendingStatement(table: string, ids: readonly string[], limit: number): MysqlStatement {
   const list = inList(ids);
   return {
-    text: `SELECT ${claimedColumns.join(', ')}, priority, next_run_at, ${mysqlNowMs} AS now_ms FROM ${table}
+    text: `SELECT ${claimedColumns.join(', ')}, priority, next_run_at, ${mysqlNowMs} AS now_ms FROM ${byId(table)}
       WHERE id IN (${list.marks}) AND status = '${Pending}'
       ORDER BY id
       LIMIT ?
@@ -144,7 +144,7 @@ export interface ClaimMarks {
 export function claimStatement(table: string, ids: readonly string[], marks: ClaimMarks): MysqlStatement {
   const list = inList(ids);
   return {
-    text: `UPDATE ${table}
+    text: `UPDATE ${byId(table)}
       SET status = '${Running}', claim_token = CONCAT(?, id), claimed_by = ?, lease_until = ${mysqlNowMs} + ?
       WHERE id IN (${list.marks})`,
     values: [marks.nonce, marks.owner, marks.leaseMs, ...list.values],
@@ -153,19 +153,22 @@ export function claimStatement(table: string, ids: readonly string[], marks: Cla
 
 export function deleteCompletedStatement(table: string, leases: readonly Lease[]): MysqlStatement {
   const held = heldBy(leases);
-  return { text: `DELETE FROM ${table} WHERE ${held.text}`, values: held.values };
+  return { text: `DELETE j FROM ${table} AS j FORCE INDEX (PRIMARY) WHERE ${held.text}`, values: held.values };
 }
 
 /** What of these is held still, locked until the transaction ends. */
 export function lockHeldStatement(table: string, leases: readonly Lease[]): MysqlStatement {
   const held = heldBy(leases);
-  return { text: `SELECT claim_token FROM ${table} WHERE ${held.text} ORDER BY id FOR UPDATE`, values: held.values };
+  return {
+    text: `SELECT claim_token FROM ${byId(table)} WHERE ${held.text} ORDER BY id FOR UPDATE`,
+    values: held.values,
+  };
 }
 
 export function extendStatement(table: string, leases: readonly Lease[], leaseMs: number): MysqlStatement {
   const held = heldBy(leases);
   return {
-    text: `UPDATE ${table} SET lease_until = ${mysqlNowMs} + ? WHERE ${held.text} AND status = '${Running}'`,
+    text: `UPDATE ${byId(table)} SET lease_until = ${mysqlNowMs} + ? WHERE ${held.text} AND status = '${Running}'`,
     values: [leaseMs, ...held.values],
   };
 }
@@ -182,7 +185,7 @@ export function settleStatement(table: string, rows: readonly SettledRow[]): Mys
         delay_ms BIGINT PATH '$[4]' ERROR ON ERROR,
         error LONGTEXT CHARACTER SET utf8mb4 PATH '$[5]' ERROR ON ERROR
       )) AS o
-      STRAIGHT_JOIN ${table} AS j ON j.id = o.id AND j.claim_token = o.token
+      STRAIGHT_JOIN ${table} AS j FORCE INDEX (PRIMARY) ON j.id = o.id AND j.claim_token = o.token
       SET j.status = o.status,
         j.attempts = j.attempts + o.cost,
         j.next_run_at = COALESCE(${mysqlNowMs} + o.delay_ms, j.next_run_at),
@@ -193,6 +196,14 @@ export function settleStatement(table: string, rows: readonly SettledRow[]): Mys
         j.claim_token = NULL`,
     values: [JSON.stringify(outcomes)],
   };
+}
+
+/**
+ * A table whose rows are found by their ids. Left to itself the server walks through a small table, and then a statement waits for
+ * every row that another transaction has locked, be its process stopped in the middle of it.
+ */
+export function byId(table: string): string {
+  return `${table} FORCE INDEX (PRIMARY)`;
 }
 
 function heldBy(leases: readonly Lease[]): MysqlStatement {

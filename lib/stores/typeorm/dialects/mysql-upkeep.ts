@@ -1,8 +1,7 @@
-import type { Lease } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import type { PruneRequest, RecoverRequest } from '../../job-store.js';
 import { interruptionError } from '../job-row.js';
-import { inList, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
+import { byId, inList, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
 
 const { Pending, Running, Failed } = JobState;
 
@@ -38,7 +37,7 @@ export function lockExpiredStatement(table: string, ids: readonly string[], requ
   const list = inList(ids);
   const { text, values } = expired(request);
   return {
-    text: `SELECT id FROM ${table} WHERE id IN (${list.marks}) AND ${text} ORDER BY id FOR UPDATE SKIP LOCKED`,
+    text: `SELECT id FROM ${byId(table)} WHERE id IN (${list.marks}) AND ${text} ORDER BY id FOR UPDATE SKIP LOCKED`,
     values: [...list.values, ...values],
   };
 }
@@ -53,7 +52,7 @@ export function recoverStatement(table: string, ids: readonly string[], request:
   const [before, after] = interruptionError(maxInterruptions);
   const isFailed = 'claimed_by IS NOT NULL AND interruptions + 1 >= ?';
   return {
-    text: `UPDATE ${table}
+    text: `UPDATE ${byId(table)}
       SET status = CASE WHEN ${isFailed} THEN '${Failed}' ELSE '${Pending}' END,
         last_error = CASE WHEN ${isFailed} THEN CONCAT(?, interruptions + 1, ?) ELSE last_error END,
         next_run_at = CASE
@@ -102,19 +101,27 @@ export function prunableStatement(table: string, { failedForMs, limit }: PruneRe
 export function pruneStatement(table: string, ids: readonly string[], failedForMs: number): MysqlStatement {
   const list = inList(ids);
   return {
-    text: `DELETE FROM ${table}
+    text: `DELETE j FROM ${table} AS j FORCE INDEX (PRIMARY)
       WHERE id IN (${list.marks}) AND status = '${Failed}' AND finished_at <= ${mysqlNowMs} - ?`,
     values: [...list.values, failedForMs],
   };
 }
 
-export function disownStatement(table: string, owner: string, held: readonly Lease[]): MysqlStatement {
-  const list = inList(held.map(({ token }) => token));
+/** Looks without a lock at what stands under this owner's name. */
+export function ownedStatement(table: string, owner: string): MysqlStatement {
   return {
-    text: `UPDATE ${table}
+    text: `SELECT id, claim_token FROM ${table} WHERE status = '${Running}' AND claimed_by = ?`,
+    values: [owner],
+  };
+}
+
+export function disownStatement(table: string, owner: string, ids: readonly string[]): MysqlStatement {
+  const list = inList(ids);
+  return {
+    text: `UPDATE ${byId(table)}
       SET status = '${Pending}', claim_token = NULL, claimed_by = NULL, lease_until = NULL
-      WHERE status = '${Running}' AND claimed_by = ? AND (claim_token IS NULL OR claim_token NOT IN (${list.marks}))`,
-    values: [owner, ...list.values],
+      WHERE id IN (${list.marks}) AND status = '${Running}' AND claimed_by = ?`,
+    values: [...list.values, owner],
   };
 }
 

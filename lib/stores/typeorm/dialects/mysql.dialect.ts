@@ -32,6 +32,7 @@ import {
   prunableStatement,
   pruneStatement,
   lockExpiredStatement,
+  ownedStatement,
   recoveredStatement,
   recoverStatement,
 } from './mysql-upkeep.js';
@@ -131,12 +132,19 @@ export class MysqlDialect implements SqlDialect {
     });
   }
 
+  /** By ids that are looked up without a lock: a locking search by owner would wait for the rows of others. */
   async disown(owner: string, held: readonly Lease[]): Promise<number> {
-    const statement = disownStatement(this.names.table, owner, held);
-    const { affected } = await retryMysql(() =>
-      this.parts().connections.use((connection) => run(connection, statement)),
-    );
-    return affected;
+    const { table } = this.names;
+    const { connections } = this.parts();
+    const { rows } = await connections.use((connection) => run(connection, ownedStatement(table, owner)));
+    const tokens = new Set<unknown>(held.map(({ token }) => token));
+    const strays = rows.filter((row) => !tokens.has(row['claim_token'])).map((row) => toText(row['id']));
+    let given = 0;
+    for (const ids of slicesOf(strays)) {
+      const statement = disownStatement(table, owner, ids);
+      given += (await retryMysql(() => connections.use((connection) => run(connection, statement)))).affected;
+    }
+    return given;
   }
 
   async prune(request: PruneRequest): Promise<number> {
