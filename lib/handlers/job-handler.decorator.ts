@@ -88,7 +88,7 @@ function makeMark(source: string, type: unknown, options: unknown): HandlerMark 
       maxRetries: read('maxRetries', (name, value) => checkInteger(name, value, 0, mostRetries)),
       backoff: read('backoff', (name, value) => resolveBackoff(value, name)),
       timeout: read('timeout', checkDuration),
-      uniqueKey: read('uniqueKey', checkFunction<[payload: unknown]>),
+      uniqueKey: read('uniqueKey', checkFunction),
     },
   };
 }

@@ -137,7 +137,7 @@ forEachDatabase(
     afterEach(() => rig.clear());
 
     /** A transaction that has looked at the job table, and at an isolation that lets it see only that from then on. */
-    function transaction<T>(run: (manager: EntityManager) => Promise<T>): Promise<T> {
+    function inTransaction<T>(run: (manager: EntityManager) => Promise<T>): Promise<T> {
       return dataSource.transaction('REPEATABLE READ', async (manager) => {
         await manager.query('SELECT count(*) FROM rws_jobs');
         const result = await run(manager);
@@ -166,7 +166,7 @@ forEachDatabase(
       it('finds the job that was stored meanwhile', async () => {
         const job = keyed();
 
-        const found = await transaction(async (manager) => {
+        const found = await inTransaction(async (manager) => {
           await store.admit([job]);
           return outcome(store, keyed(), manager);
         });
@@ -178,7 +178,7 @@ forEachDatabase(
         const job = keyed();
         await store.admit([job]);
 
-        const found = await transaction(async (manager) => {
+        const found = await inTransaction(async (manager) => {
           await claim(store);
           return [
             await outcome(store, keyed(), manager),
@@ -193,7 +193,7 @@ forEachDatabase(
         await store.admit([keyed()]);
         const job = keyed();
 
-        const found = await transaction(async (manager) => {
+        const found = await inTransaction(async (manager) => {
           await complete();
           return outcome(store, job, manager);
         });
@@ -206,7 +206,7 @@ forEachDatabase(
         await store.admit([keyed()]);
         const second = keyed();
 
-        const found = await transaction(async (manager) => {
+        const found = await inTransaction(async (manager) => {
           await complete();
           await store.admit([second]);
           return store.admit([aJob({ type: 'other' }), keyed(), keyed({ uniqueKey: 'free' })], manager);
@@ -220,7 +220,7 @@ forEachDatabase(
         const throttled = (): NewJob => aJob({ throttle: { key: '', windowMs: 600_000 } });
         const job = throttled();
 
-        const found = await transaction(async (manager) => {
+        const found = await inTransaction(async (manager) => {
           await store.admit([job]);
           return outcome(store, throttled(), manager);
         });
@@ -311,14 +311,14 @@ forEachDatabase(
       });
 
       it('costs nobody who waits too long more than an error, and nothing is stored', async () => {
-        const transaction = dataSource.createQueryRunner();
-        await transaction.startTransaction();
-        await store.admit([keyed()], transaction.manager);
+        const runner = dataSource.createQueryRunner();
+        await runner.startTransaction();
+        await store.admit([keyed()], runner.manager);
 
         await expect(store.admit([keyed()])).rejects.toMatchObject({ code: 'JOBS_STORE' });
 
-        await transaction.rollbackTransaction();
-        await transaction.release();
+        await runner.rollbackTransaction();
+        await runner.release();
         await until(async () => (await rig.rows()).length === 0);
       }, 60_000);
     });
