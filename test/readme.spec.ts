@@ -75,10 +75,10 @@ describe('the options in the README', () => {
     expect(names.toSorted()).toEqual([...knownOptions(resolveEnqueueOptions)].toSorted());
   });
 
-  it('are, without manager, those of submit', () => {
+  it('are, without manager and throttle, those of submit', () => {
     const names = Object.keys(documented('### `enqueue(type, payload, options)`'));
 
-    expect(names.filter((name) => name !== 'manager').toSorted()).toEqual(
+    expect(names.filter((name) => name !== 'manager' && name !== 'throttle').toSorted()).toEqual(
       [...knownOptions(resolveSubmitOptions)].toSorted(),
     );
   });
