@@ -75,10 +75,10 @@ describe('the options in the README', () => {
     expect(names.toSorted()).toEqual([...knownOptions(resolveEnqueueOptions)].toSorted());
   });
 
-  it('are, without queue and manager, those of submit', () => {
+  it('are, without queue, throttle and manager, those of submit', () => {
     const names = Object.keys(documented('### `enqueue(type, payload, options)`'));
 
-    expect(names.filter((name) => !['manager', 'queue'].includes(name)).toSorted()).toEqual(
+    expect(names.filter((name) => !['manager', 'queue', 'throttle'].includes(name)).toSorted()).toEqual(
       [...knownOptions(resolveSubmitOptions)].toSorted(),
     );
   });

@@ -96,7 +96,7 @@ function makeMark(source: string, type: unknown, options: unknown): HandlerMark 
       timeout: read('timeout', checkDuration),
       priority: read('priority', checkPriority),
       queue: read('queue', checkQueueName),
-      uniqueKey: read('uniqueKey', checkFunction<[payload: unknown]>),
+      uniqueKey: read('uniqueKey', checkFunction),
     },
   };
 }

@@ -40,9 +40,9 @@ export function checkDuration(option: string, value: unknown, min = 0, max = lon
 }
 
 /** @throws InvalidOptionError unless `value` is a function. What it takes and returns cannot be seen from outside. */
-export function checkFunction<A extends unknown[]>(option: string, value: unknown): (...args: A) => unknown {
+export function checkFunction(option: string, value: unknown): (...args: unknown[]) => unknown {
   if (typeof value !== 'function') throw new InvalidOptionError(`${option} must be a function, got ${show(value)}`);
-  return value as (...args: A) => unknown;
+  return value as (...args: unknown[]) => unknown;
 }
 
 /** @throws InvalidOptionError unless `value` is one of `allowed`. */

@@ -93,7 +93,14 @@ export class Handlers {
     return to;
   }
 
-  @JobHandler('undeclared')
+  @JobHandler('send_welcome_email', { uniqueKey: (payload) => payload.to })
+  unique(): void {}
+
+  // @ts-expect-error -- the payload has nothing of the kind
+  @JobHandler('send_welcome_email', { uniqueKey: (payload) => payload.cc })
+  notUnique(): void {}
+
+  @JobHandler('undeclared', { uniqueKey: (payload: { readonly anything: boolean }) => String(payload.anything) })
   undeclared(payload: { readonly anything: boolean }): boolean {
     return payload.anything;
   }

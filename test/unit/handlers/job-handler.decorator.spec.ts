@@ -35,7 +35,12 @@ describe('@JobHandler', () => {
   it('keeps nothing that the handler does not say', () => {
     const [mark] = define('send_mail');
 
-    expect(mark?.policy).toEqual({ maxRetries: undefined, backoff: undefined, timeout: undefined });
+    expect(mark?.policy).toEqual({
+      maxRetries: undefined,
+      backoff: undefined,
+      timeout: undefined,
+      uniqueKey: undefined,
+    });
   });
 
   it('leaves nothing enumerable on the class', () => {
@@ -83,6 +88,7 @@ describe('@JobHandler', () => {
       "instance must be 1 to 64 letters, digits, dots, dashes and underscores, like 'reports', got ''",
     ],
     [{ retries: 3 }, "options has no option 'retries'; it has maxRetries, backoff, timeout, priority, queue, uniqueKey, instance"],
+    [{ uniqueKey: 'ada' }, "uniqueKey must be a function, got 'ada'"],
     [null, 'options must be an object, got null'],
   ])('refuses the options %j and names the method', (options, message) => {
     const act = (): unknown => define('send_mail', options);

@@ -81,7 +81,7 @@ export async function readPostgresSchema(client: PgQueryable, names: SqlNames): 
      SELECT 'beside', t.suffix
      FROM unnest($3::text[], $4::text[]) AS t(path, suffix)
      WHERE pg_catalog.to_regclass(t.path) IS NOT NULL`,
-    [names.table, names.versions, suffixesBeside.map(names.beside), suffixesBeside],
+    [names.table, names.versions, suffixesBeside.map((suffix) => names.beside(suffix)), suffixesBeside],
   );
   const hasVersionTable = namesOf(rows, 'versions').size > 0;
   const newest = hasVersionTable ? await newestRow(client, names) : undefined;

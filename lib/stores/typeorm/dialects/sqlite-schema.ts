@@ -31,8 +31,8 @@ export function migrateSqliteWithin(handle: SqliteHandle, names: SqlNames, plan:
 export function readSqliteSchema(handle: SqliteHandle, { name, versions }: SqlNames): FoundSchema {
   const { table } = name;
   const read = (text: string, value: string): readonly Row[] => handle.prepare(text).all(value);
-  const hasTable = (name: string): boolean =>
-    read("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?", name).length > 0;
+  const hasTable = (other: string): boolean =>
+    read("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?", other).length > 0;
   const hasVersionTable = hasTable(versionTableOf(table));
   const newest = hasVersionTable
     ? handle.prepare(`SELECT version, compatible_with FROM ${versions} ORDER BY version DESC LIMIT 1`).get()

@@ -43,8 +43,9 @@ function createTableMigration(tableName: string): JobMigration {
     }
 
     async down(queryRunner: QueryRunner): Promise<void> {
-      const { table, versions, beside } = namesIn(queryRunner.dataSource, tableName);
-      for (const dropped of [...suffixesBeside.map(beside), table, versions])
+      const names = namesIn(queryRunner.dataSource, tableName);
+      const beside = suffixesBeside.map((each) => names.beside(each));
+      for (const dropped of [...beside, names.table, names.versions])
         await queryRunner.query(`DROP TABLE IF EXISTS ${dropped}`);
     }
   };
