@@ -1,21 +1,14 @@
-import { checkDuration, checkInteger, checkKnownKeys } from '../model/check.js';
+import { checkKnownKeys } from '../model/check.js';
 import { DuplicateHandlerError, InvalidHandlerError, InvalidJobTypeError } from '../model/errors.js';
+import { policyKeys, resolveHandlerPolicy, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { JobContext } from '../model/job-context.js';
 import type { JobType, PayloadFit } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
-import { mostRetries } from '../model/queue-options.js';
-import { resolveBackoff, type BackoffOptions } from '../model/retry-policy.js';
 import { addMark, methodSource, ownerName, ownMarks, type HandlerMark, type MethodName } from './handler-metadata.js';
 
 /** What a handler says about the jobs that it runs; what it leaves out, the queue decides. */
-export interface JobHandlerOptions {
-  /** Retries after the first attempt. A job's own `maxRetries`, given to `enqueue`, wins over it. */
-  maxRetries?: number;
-  /** How long to wait between attempts; what it leaves out has the defaults of the library. */
-  backoff?: BackoffOptions;
-  /** An attempt that takes longer than this many milliseconds counts as failed. 0 means no limit. */
-  timeout?: number;
+export interface JobHandlerOptions extends HandlerPolicyOptions {
   /** The name of the one `JobsModule` that this handler serves. Default: every one. */
   instance?: string;
 }
@@ -31,7 +24,7 @@ type FittingMethod<T extends string, H> = H extends (payload: infer P, ...rest: 
   ? PayloadFit<T, P>
   : unknown;
 
-const knownOptions = ['maxRetries', 'backoff', 'timeout', 'instance'];
+const knownOptions = [...policyKeys, 'instance'];
 
 /**
  * Makes a method of a provider or controller the handler of a job type.
@@ -74,16 +67,11 @@ function checkTarget(target: unknown, method: unknown, descriptor: unknown): str
 function makeMark(source: string, type: unknown, options: unknown): HandlerMark {
   const place = `@JobHandler on ${source}: `;
   const given = checkKnownKeys(`${place}options`, options, knownOptions);
-  const read = <V>(key: string, check: (name: string, value: unknown) => V): V | undefined =>
-    given[key] === undefined ? undefined : check(place + key, given[key]);
+  const { instance } = given;
   return {
     type: checkTypeAt(place, type),
-    instance: read('instance', checkInstanceName),
-    policy: {
-      maxRetries: read('maxRetries', (name, value) => checkInteger(name, value, 0, mostRetries)),
-      backoff: read('backoff', (name, value) => resolveBackoff(value, name)),
-      timeout: read('timeout', checkDuration),
-    },
+    instance: instance === undefined ? undefined : checkInstanceName(`${place}instance`, instance),
+    policy: resolveHandlerPolicy(place, given),
   };
 }
 

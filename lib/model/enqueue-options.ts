@@ -1,6 +1,6 @@
 import { checkDuration, checkInteger, checkKnownKeys, longestMs, show } from './check.js';
 import { InvalidOptionError } from './errors.js';
-import { mostRetries } from './queue-options.js';
+import { mostRetries } from './handler-policy.js';
 
 /** When a job is due. */
 export interface DueOptions {

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../model/clock.js';
 import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
+import { mergePolicies, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
@@ -68,10 +69,15 @@ export class JobQueue {
   /**
    * Registers the function that runs jobs of this type.
    *
-   * @throws InvalidJobTypeError | InvalidHandlerError | DuplicateHandlerError
+   * @param policy What `@JobHandler` takes as well: retries, backoff, timeout, retention. Default: the queue decides.
+   * @throws InvalidJobTypeError | InvalidHandlerError | InvalidOptionError | DuplicateHandlerError
    */
-  register<T extends JobType, P = PayloadOf<T>>(type: T, handler: HandlerFor<T, P>): void {
-    registerFunction(this.handlers, type, handler);
+  register<T extends JobType, P = PayloadOf<T>>(
+    type: T,
+    handler: HandlerFor<T, P>,
+    policy?: HandlerPolicyOptions,
+  ): void {
+    registerFunction(this.handlers, { type, handler, policy });
   }
 
   /**
@@ -161,7 +167,8 @@ export class JobQueue {
       );
     }
     const text = encodePayload(payload, largestPayload);
-    return this.newJob({ type, payload: text, run: undefined, options, maxRetries: handler?.policy.maxRetries });
+    const { maxRetries } = mergePolicies(handler?.policy, this.options.handlers[type]);
+    return this.newJob({ type, payload: text, run: undefined, options, maxRetries });
   }
 
   private functionJob(work: unknown, options: unknown): NewJob {

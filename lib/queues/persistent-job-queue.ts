@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../model/clock.js';
 import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-options.js';
 import { QueueClosedError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
+import { mergePolicies, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
@@ -99,10 +100,15 @@ export class PersistentJobQueue {
   /**
    * Registers the function that runs jobs of this type.
    *
-   * @throws InvalidJobTypeError | InvalidHandlerError | DuplicateHandlerError
+   * @param policy What `@JobHandler` takes as well: retries, backoff, timeout, retention. Default: the queue decides.
+   * @throws InvalidJobTypeError | InvalidHandlerError | InvalidOptionError | DuplicateHandlerError
    */
-  register<T extends JobType, P = PayloadOf<T>>(type: T, handler: HandlerFor<T, P>): void {
-    registerFunction(this.handlers, type, handler);
+  register<T extends JobType, P = PayloadOf<T>>(
+    type: T,
+    handler: HandlerFor<T, P>,
+    policy?: HandlerPolicyOptions,
+  ): void {
+    registerFunction(this.handlers, { type, handler, policy });
     this.engine?.wake();
   }
 
@@ -213,7 +219,8 @@ export class PersistentJobQueue {
     checkJobType(type);
     const { delayMs, runAt, maxRetries } = resolveEnqueueOptions(options);
     const text = encodePayload(payload, this.options.maxPayloadSize);
-    const retries = maxRetries ?? this.handlers.get(type)?.policy.maxRetries ?? this.options.maxRetries;
+    const policy = mergePolicies(this.handlers.get(type)?.policy, this.options.handlers[type]);
+    const retries = maxRetries ?? policy.maxRetries ?? this.options.maxRetries;
     return { id: uuidv7(), type, payload: text, maxRetries: retries, delayMs, runAt };
   }
 
@@ -263,7 +270,7 @@ export class PersistentJobQueue {
       leaseMs: options.lease,
       prefetch: options.prefetch,
       maxInterruptions: options.maxInterruptions,
-      keepFailedMs: options.retention.failed,
+      keepFailedMs: options.retention.failed ?? Infinity,
       interruptionBackoffMs: options.interruptionBackoff,
       owner: identity.nameOf(++this.engines),
     });

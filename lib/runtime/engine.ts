@@ -6,8 +6,8 @@ import { Upkeep } from './upkeep.js';
 import { Worker, type WorkerParts, type WorkerSettings } from './worker.js';
 
 export interface EngineSettings extends WorkerSettings {
-  /** Failed jobs older than this are deleted; `undefined` keeps them. */
-  readonly keepFailedMs: number | undefined;
+  /** Failed jobs older than this are deleted, unless their handler said otherwise; `Infinity` keeps them. */
+  readonly keepFailedMs: number;
   readonly interruptionBackoffMs: number;
 }
 
@@ -23,7 +23,7 @@ export class Engine {
   private readonly keeper: LeaseKeeper;
   private readonly worker: Worker;
   private readonly upkeep: Upkeep;
-  private readonly pruner: Pruner | undefined;
+  private readonly pruner: Pruner;
   private stopListening: Promise<() => Promise<void>> | undefined;
 
   constructor(
@@ -33,8 +33,7 @@ export class Engine {
     const { store, events, clock, claimTypes, identity } = parts;
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
     this.worker = new Worker({ ...parts, keeper: this.keeper }, settings);
-    const { keepFailedMs } = settings;
-    this.pruner = keepFailedMs === undefined ? undefined : new Pruner({ store, failedForMs: keepFailedMs });
+    this.pruner = new Pruner({ store, failedForMs: settings.keepFailedMs });
     this.upkeep = new Upkeep(
       {
         store,
@@ -58,7 +57,7 @@ export class Engine {
   start(workers: number): void {
     this.worker.start(workers);
     this.upkeep.start();
-    this.pruner?.start();
+    this.pruner.start();
     this.stopListening = this.parts.store.listen(() => this.worker.wake());
     // Waking is a hint; without it the poll finds the job.
     this.stopListening.catch(() => undefined);
@@ -83,7 +82,7 @@ export class Engine {
   async stop(timeoutMs: number, graceMs: number): Promise<void> {
     const stopListening = this.stopListening?.then((stop) => stop()).catch(() => undefined);
     void this.upkeep.stop();
-    void this.pruner?.stop();
+    void this.pruner.stop();
     await this.worker.stop(timeoutMs, graceMs);
     await Promise.race([Promise.all([this.keeper.stop(), stopListening]), pause(graceMs)]);
   }

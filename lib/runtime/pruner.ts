@@ -4,7 +4,7 @@ import { Loop } from './loop.js';
 
 export interface PrunerParts {
   readonly store: Pick<JobUpkeep, 'prune'>;
-  /** Failed jobs older than this go, milliseconds. */
+  /** Failed jobs older than this go, unless their handler said otherwise; milliseconds, `Infinity` for never. */
   readonly failedForMs: number;
 }
 
@@ -16,7 +16,7 @@ const breatherMs = 50;
 const intervalMs = 60_000;
 
 /**
- * Deletes failed jobs past their retention, in small chunks with pauses. Processes that do so at the same time pass over each
+ * Deletes jobs past their retention, in small chunks with pauses. Processes that do so at the same time pass over each
  * other's rows, and what one of them did not get to, or failed at, is there the next time.
  */
 export class Pruner {
@@ -36,7 +36,7 @@ export class Pruner {
     const { store, failedForMs } = this.parts;
     try {
       const count = await withDeadline(store.prune({ failedForMs, limit: chunk }), answerMs);
-      if (count === chunk) return breatherMs;
+      if (count >= chunk) return breatherMs;
     } catch {
       // The worker meets an outage as well and reports it; whatever else it was, the next round tries again.
     }

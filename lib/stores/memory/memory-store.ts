@@ -170,7 +170,7 @@ export class MemoryStore implements JobStore {
     if (job === undefined) return false;
     this.running.delete(token);
     if (outcome.kind === 'retried') this.again(job, outcome.delayMs, job.attempts + 1);
-    else if (outcome.kind === 'released') this.again(job, outcome.delayMs, job.attempts);
+    else if (outcome.kind === 'snoozed' || outcome.kind === 'released') this.again(job, outcome.delayMs, job.attempts);
     return true;
   }
 

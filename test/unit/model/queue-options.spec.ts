@@ -48,7 +48,11 @@ describe('queue options', () => {
     [{ notify: 'no' }, 'persistent.notify'],
     [{ retention: { failed: '7d' } }, "persistent.retention.failed must be milliseconds or 'forever', got '7d'"],
     [{ retention: { failed: -1 } }, 'persistent.retention.failed'],
-    [{ retention: { completed: 1 } }, "persistent.retention has no option 'completed'"],
+    [{ retention: { failed: Number.NaN } }, "persistent.retention.failed must be milliseconds or 'forever', got NaN"],
+    [{ retention: { completed: Infinity } }, "persistent.retention.completed must be milliseconds or 'forever'"],
+    [{ retention: { completed: 1.5 } }, 'persistent.retention.completed'],
+    [{ retention: { done: 1 } }, "persistent.retention has no option 'done'; it has completed, failed"],
+    [{ retention: 7 }, 'persistent.retention must be an object, got 7'],
     [{ unknownTypes: 'drop' }, 'persistent.unknownTypes'],
     [{ poolInterval: 500 }, "persistent has no option 'poolInterval'"],
   ])('refuse %j', (options, message) => {

@@ -1,8 +1,24 @@
 import { randomBytes } from 'node:crypto';
+import { interruptedLine, lineStart } from '../../../model/attempt-history.js';
 import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
-import type { ClaimRequest, ForeignClaims, RecoveredJob, RecoverRequest, Settlement } from '../../job-store.js';
-import { interruptionError, toClaimedJob, toForeignClaims, toSettledRow, toText, type Row } from '../job-row.js';
+import type {
+  ClaimRequest,
+  ForeignClaims,
+  PruneRequest,
+  RecoveredJob,
+  RecoverRequest,
+  Settlement,
+} from '../../job-store.js';
+import {
+  interruptionError,
+  isGone,
+  toClaimedJob,
+  toForeignClaims,
+  toSettledRow,
+  toText,
+  type Row,
+} from '../job-row.js';
 import type { SqliteHandle } from './sqlite-handle.js';
 import { SqliteStatements } from './sqlite-statements.js';
 
@@ -82,14 +98,18 @@ export class SqliteJobs {
     const state = isFailed ? JobState.Failed : JobState.Pending;
     const error = isFailed ? interruptionError(maxInterruptions).join(String(interruptions)) : null;
     const id = idOf(row);
+    const attempt = Number(row['attempts']) + 1;
+    const line = isCounted ? lineAt(now, interruptedLine.join(String(attempt))) : null;
     this.statements
       .get('recover')
-      .run(state, interruptions, isFailed ? before : dueAt, error, isFailed ? now : null, id);
+      .run(state, interruptions, isFailed ? before : dueAt, error, isFailed ? now : null, line, id);
     return { id, type: toText(row['job_type']), interruptions, state };
   }
 
-  prune(failedUntil: number, limit: number): number {
-    return this.statements.get('prune').run(failedUntil, limit).changes;
+  prune({ failedForMs, limit }: PruneRequest, now: number): number {
+    const { changes } = this.statements.get('pruneKept').run(now, limit);
+    if (!Number.isFinite(failedForMs)) return changes;
+    return changes + this.statements.get('pruneFailed').run(now - failedForMs, limit).changes;
   }
 
   disown(owner: string, held: readonly Lease[]): number {
@@ -108,14 +128,20 @@ export class SqliteJobs {
       .map((row) => toText(row['job_type']));
   }
 
-  private settleOne({ outcome, ...lease }: Settlement, now: number): boolean {
-    if (outcome.kind === 'completed')
-      return this.statements.get('deleteCompleted').run(lease.id, lease.token).changes > 0;
-    const { status, cost, delayMs, error } = toSettledRow({ ...lease, outcome });
-    const dueAt = delayMs === null ? null : now + delayMs;
-    const finishedAt = status === JobState.Failed ? now : null;
-    const settle = this.statements.get('settle');
-    return settle.run(status, cost, dueAt, error, finishedAt, status, lease.id, lease.token).changes > 0;
+  private settleOne(settlement: Settlement, now: number): boolean {
+    const { id, token } = settlement;
+    if (isGone(settlement)) return this.statements.get('deleteCompleted').run(id, token).changes > 0;
+    const { status, cost, delayMs, error, isFinished, keepMs, result, line } = toSettledRow(settlement);
+    const outcome = [
+      cost,
+      delayMs === null ? null : now + delayMs,
+      error,
+      isFinished ? now : null,
+      keepMs === null ? null : now + keepMs,
+      result,
+      line === null ? null : lineAt(now, line),
+    ];
+    return this.statements.get('settle').run(status, ...outcome, status, id, token).changes > 0;
   }
 
   /** Merges the cursors of all types, so that no more rows are read than are wanted, and one more of each type. */
@@ -129,6 +155,11 @@ export class SqliteJobs {
       for (const cursor of cursors) cursor.return?.();
     }
   }
+}
+
+/** A line of the history, with its moment. */
+function lineAt(now: number, line: string): string {
+  return lineStart + String(now) + line;
 }
 
 function mergeByDue(cursors: readonly Iterator<Row>[], limit: number): readonly Row[] {

@@ -1,7 +1,7 @@
 import { JobState } from '../../../model/job-state.js';
 import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
 
-const { Pending, Running, Failed } = JobState;
+const { Pending, Running } = JobState;
 const ascii = 'CHARACTER SET ascii COLLATE ascii_bin';
 /** Names charset and collation itself: a server's default may be latin1, and may take `sync` and `Sync` for one type. */
 const utf8 = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
@@ -45,6 +45,9 @@ export const createJobs: Migration = {
     addable('claim_token', { postgres: 'uuid', mysql: `VARCHAR(80) ${ascii}`, sqlite: 'TEXT' }),
     addable('claimed_by', { postgres: 'text', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
     addable('lease_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
+    addable('keep_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
+    addable('result', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('history', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
   ],
   indexes: [
     {
@@ -63,11 +66,12 @@ export const createJobs: Migration = {
       },
     },
     {
-      suffix: 'failed',
+      // Those with a moment of their own lie apart from those that the queue judges, so that neither is read to find the other.
+      suffix: 'finished',
       definition: {
-        postgres: `(finished_at) WHERE status = '${Failed}'`,
-        mysql: '(finished_at)',
-        sqlite: `(finished_at) WHERE status = '${Failed}'`,
+        postgres: '(keep_until, finished_at) WHERE finished_at IS NOT NULL',
+        mysql: '(keep_until, finished_at)',
+        sqlite: '(keep_until, finished_at) WHERE finished_at IS NOT NULL',
       },
     },
   ],
