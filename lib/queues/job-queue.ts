@@ -5,7 +5,7 @@ import { systemClock, type Clock } from '../model/clock.js';
 import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
-import { mergePolicies, type HandlerPolicyOptions } from '../model/handler-policy.js';
+import { mergePolicies, type HandlerPolicy, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
@@ -167,19 +167,18 @@ export class JobQueue {
       );
     }
     const text = encodePayload(payload, largestPayload);
-    const { maxRetries } = mergePolicies(handler?.policy, this.options.handlers[type]);
-    return this.newJob({ type, payload: text, run: undefined, options, maxRetries });
+    return this.newJob({ type, payload: text, run: undefined, options, policy: handler?.policy });
   }
 
   private functionJob(work: unknown, options: unknown): NewJob {
     if (typeof work === 'function') {
       const run = work as NewJob['run'];
-      return this.newJob({ type: 'job', payload: '', run, options, maxRetries: undefined });
+      return this.newJob({ type: 'job', payload: '', run, options, policy: undefined });
     }
     if (typeof work === 'object' && work !== null && 'run' in work && typeof work.run === 'function') {
       const job = work as MemoryJob;
       const type = job.name === undefined ? 'job' : checkJobType(job.name);
-      return this.newJob({ type, payload: '', run: (context) => job.run(context), options, maxRetries: undefined });
+      return this.newJob({ type, payload: '', run: (context) => job.run(context), options, policy: undefined });
     }
     throw new InvalidHandlerError(
       `submit takes a function, an object with a run() method, or a job type with its payload, got ${show(work)}`,
@@ -187,14 +186,15 @@ export class JobQueue {
   }
 
   private newJob(
-    given: Pick<NewJob, 'type' | 'payload' | 'run'> & { options: unknown; maxRetries: number | undefined },
+    given: Pick<NewJob, 'type' | 'payload' | 'run'> & { options: unknown; policy: HandlerPolicy | undefined },
   ): NewJob {
     const { delayMs, runAt, maxRetries } = resolveSubmitOptions(given.options);
+    const policy = mergePolicies(given.policy, this.options.handlers[given.type]);
     return {
       id: `memory-${++this.submitted}`,
       type: given.type,
       payload: given.payload,
-      maxRetries: maxRetries ?? given.maxRetries ?? this.options.maxRetries,
+      maxRetries: maxRetries ?? policy.maxRetries ?? this.options.maxRetries,
       delayMs,
       runAt,
       run: given.run,
