@@ -23,6 +23,7 @@ const doors = {
   '.': {
     file: 'index.ts',
     values: [
+      'Discard',
       'DuplicateHandlerError',
       'DuplicateJobsModuleError',
       'InjectJobQueue',
@@ -43,7 +44,9 @@ const doors = {
       'PersistentQueueDisabledError',
       'QueueClosedError',
       'QueueFullError',
+      'RetryAfter',
       'SchemaError',
+      'Snooze',
       'StoreError',
       'TransactionWaitError',
       'UnknownJobTypeError',
@@ -53,10 +56,13 @@ const doors = {
     ],
     types: [
       'AbortCause',
+      'BackoffFunction',
+      'BackoffKind',
       'BackoffOptions',
       'DueOptions',
       'EnqueueOptions',
       'HandlerDecorator',
+      'HandlerPolicyOptions',
       'JobContext',
       'JobHandlerOptions',
       'JobLogger',
