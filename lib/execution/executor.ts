@@ -59,7 +59,7 @@ export class Executor {
     }
     try {
       const running = runClean(work);
-      const timeout = policy.timeout ?? this.policy.timeout;
+      const timeout = attempt.job.timeoutMs ?? policy.timeout ?? this.policy.timeout;
       const value: unknown = await (timeout === 0 ? running : withTimeout(running, attempt, timeout));
       return steeringOf(value) === undefined ? this.complete(value, policy) : this.judge(attempt, policy, value);
     } catch (error) {

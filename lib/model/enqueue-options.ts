@@ -14,6 +14,8 @@ export interface DueOptions {
 export interface SubmitOptions extends DueOptions {
   /** Retries after the first attempt. Default: what the handler says, then what the queue says. */
   maxRetries?: number | undefined;
+  /** An attempt that takes longer than this many milliseconds counts as failed; 0 means no limit. Default as for `maxRetries`. */
+  timeout?: number | undefined;
 }
 
 /** Options of one persistent job. */
@@ -30,10 +32,11 @@ export interface ResolvedEnqueueOptions {
   readonly delayMs: number;
   readonly runAt: number | undefined;
   readonly maxRetries: number | undefined;
+  readonly timeoutMs: number | undefined;
   readonly manager: unknown;
 }
 
-const submitKeys = ['delay', 'runAt', 'maxRetries'];
+const submitKeys = ['delay', 'runAt', 'maxRetries', 'timeout'];
 
 /** Any moment before 1980 in milliseconds is one in seconds. */
 const earliestMs = 315_532_800_000;
@@ -52,6 +55,7 @@ const nothing: ResolvedEnqueueOptions = Object.freeze({
   delayMs: 0,
   runAt: undefined,
   maxRetries: undefined,
+  timeoutMs: undefined,
   manager: undefined,
 });
 
@@ -60,7 +64,7 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
   if (isEntityManager(options)) {
     throw new InvalidOptionError('the options of a job are an EntityManager; pass it as { manager }');
   }
-  const { delay, runAt, maxRetries, manager } = checkKnownKeys('the options of a job', options, keys);
+  const { delay, runAt, maxRetries, timeout, manager } = checkKnownKeys('the options of a job', options, keys);
   if (delay !== undefined && runAt !== undefined) {
     throw new InvalidOptionError('delay and runAt exclude each other; give the one that you mean');
   }
@@ -73,6 +77,7 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
     delayMs: delay === undefined ? 0 : checkDuration('delay', delay),
     runAt: runAt === undefined ? undefined : checkMoment('runAt', runAt),
     maxRetries: maxRetries === undefined ? undefined : checkInteger('maxRetries', maxRetries, 0, mostRetries),
+    timeoutMs: timeout === undefined ? undefined : checkDuration('timeout', timeout),
     manager,
   };
 }

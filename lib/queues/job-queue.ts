@@ -188,13 +188,14 @@ export class JobQueue {
   private newJob(
     given: Pick<NewJob, 'type' | 'payload' | 'run'> & { options: unknown; policy: HandlerPolicy | undefined },
   ): NewJob {
-    const { delayMs, runAt, maxRetries } = resolveSubmitOptions(given.options);
+    const { delayMs, runAt, maxRetries, timeoutMs } = resolveSubmitOptions(given.options);
     const policy = mergePolicies(given.policy, this.options.handlers[given.type]);
     return {
       id: `memory-${++this.submitted}`,
       type: given.type,
       payload: given.payload,
       maxRetries: maxRetries ?? policy.maxRetries ?? this.options.maxRetries,
+      timeoutMs,
       delayMs,
       runAt,
       run: given.run,

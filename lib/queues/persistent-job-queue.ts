@@ -217,11 +217,11 @@ export class PersistentJobQueue {
 
   private newJob(type: string, payload: unknown, options: unknown): NewJob {
     checkJobType(type);
-    const { delayMs, runAt, maxRetries } = resolveEnqueueOptions(options);
+    const { delayMs, runAt, maxRetries, timeoutMs } = resolveEnqueueOptions(options);
     const text = encodePayload(payload, this.options.maxPayloadSize);
     const policy = mergePolicies(this.handlers.get(type)?.policy, this.options.handlers[type]);
     const retries = maxRetries ?? policy.maxRetries ?? this.options.maxRetries;
-    return { id: uuidv7(), type, payload: text, maxRetries: retries, delayMs, runAt };
+    return { id: uuidv7(), type, payload: text, maxRetries: retries, timeoutMs, delayMs, runAt };
   }
 
   private async ready(): Promise<Opened> {

@@ -1,5 +1,6 @@
 import { decodeHistory, type AttemptRecord } from '../../lib/model/attempt-history.js';
 import type { HandlerPolicyOptions } from '../../lib/model/handler-policy.js';
+import type { JobContext } from '../../lib/model/job-context.js';
 import { Discard, RetryAfter, Snooze } from '../../lib/model/steering.js';
 import type { PersistentJobQueue } from '../../lib/queues/persistent-job-queue.js';
 import { forEachDatabase } from '../support/databases.js';
@@ -246,6 +247,31 @@ forEachDatabase((database) => {
 
       await until(async () => (await rig.rows("status = 'completed'")).length === 0);
       expect(await rig.row()).toMatchObject({ status: 'failed' });
+    });
+  });
+
+  describe('the timeout of a job', () => {
+    const untilAborted = (_payload: unknown, { signal }: JobContext): Promise<void> =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+
+    it('wins over that of its handler and of the queue', async () => {
+      queue = await rig.queue({ timeout: hour, handlers: { work: { timeout: hour } } });
+      queue.register('work', untilAborted, { timeout: hour });
+      await queue.enqueueMany([{ type: 'work', timeout: 5, maxRetries: 0 }]);
+
+      expect(await queue.tick()).toBe(true);
+
+      expect(await rig.row()).toMatchObject({ status: 'failed', last_error: expect.stringMatching(/time/) });
+    });
+
+    it('may be none', async () => {
+      queue = await rig.queue({ timeout: 1 });
+      queue.register('work', () => new Promise((resolve) => setTimeout(resolve, 50)));
+      await queue.enqueue('work', undefined, { timeout: 0 });
+
+      expect(await queue.tick()).toBe(true);
+
+      expect(await rig.rows()).toEqual([]);
     });
   });
 

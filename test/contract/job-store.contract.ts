@@ -42,6 +42,12 @@ export function describeJobStore(fixture: JobStoreFixture): void {
       ]);
     });
 
+    it.each([undefined, 0, 4_000_000_000])('keeps the timeout of a job: %p', async (timeoutMs) => {
+      await store.insert([aJob({ timeoutMs })]);
+
+      expect((await claim(store)).map((job) => job.timeoutMs)).toEqual([timeoutMs]);
+    });
+
     it('hides a job whose delay is not over', async () => {
       await store.insert([aJob({ delayMs: 60_000 })]);
 

@@ -157,6 +157,7 @@ export class MemoryStore implements JobStore {
       payload: source.payload,
       attempts: waiting?.attempts ?? 0,
       maxRetries: source.maxRetries,
+      timeoutMs: source.timeoutMs,
       interruptions: 0,
       run: source.run,
       source,

@@ -13,6 +13,7 @@ export const claimedColumns = [
   'payload',
   'attempts',
   'max_retries',
+  'timeout',
   'interruptions',
   'created_at',
 ] as const;
@@ -23,6 +24,7 @@ export interface NewRow {
   readonly type: string;
   readonly payload: string;
   readonly maxRetries: number;
+  readonly timeoutMs: number | null;
   /** Epoch milliseconds, or null for now + `delayMs`. */
   readonly runAt: number | null;
   readonly delayMs: number;
@@ -52,7 +54,7 @@ const foreverMs = 5_000_000_000_000_000;
 
 export function toNewRow(job: NewJob): NewRow {
   const { id, type, payload, maxRetries, delayMs } = job;
-  return { id, type, payload, maxRetries, delayMs, runAt: job.runAt ?? null };
+  return { id, type, payload, maxRetries, delayMs, timeoutMs: job.timeoutMs ?? null, runAt: job.runAt ?? null };
 }
 
 /** `token` is for databases that make it outside the row. */
@@ -64,6 +66,7 @@ export function toClaimedJob(row: Row, token: string = toText(row['claim_token']
     payload: toText(row['payload']),
     attempts: Number(row['attempts']),
     maxRetries: Number(row['max_retries']),
+    timeoutMs: row['timeout'] === null ? undefined : Number(row['timeout']),
     interruptions: Number(row['interruptions']),
     createdAt: Number(row['created_at']),
   };

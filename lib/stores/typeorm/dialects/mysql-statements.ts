@@ -46,14 +46,22 @@ export type TextBinding = 'text' | 'bytes';
 
 export function insertStatement(table: string, jobs: readonly NewJob[], binding: TextBinding): MysqlStatement {
   const text = binding === 'text' ? '?' : 'CONVERT(? USING utf8mb4)';
-  const row = `(?, ${text}, ${text}, '${Pending}', ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs})`;
+  const row = `(?, ${text}, ${text}, '${Pending}', ?, ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs})`;
   const bound = (value: string): string | Buffer => (binding === 'text' ? value : Buffer.from(value));
   return {
-    text: `INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
+    text: `INSERT INTO ${table} (id, job_type, payload, status, max_retries, timeout, next_run_at, created_at)
       VALUES ${jobs.map(() => row).join(', ')}`,
     values: jobs
       .map(toNewRow)
-      .flatMap((job) => [job.id, bound(job.type), bound(job.payload), job.maxRetries, job.runAt, job.delayMs]),
+      .flatMap((job) => [
+        job.id,
+        bound(job.type),
+        bound(job.payload),
+        job.maxRetries,
+        job.timeoutMs,
+        job.runAt,
+        job.delayMs,
+      ]),
   };
 }
 

@@ -15,9 +15,9 @@ const { Pending, Running, Failed } = JobState;
 export function insertStatement(table: string, jobs: readonly NewJob[], channel: string | undefined): PgStatement {
   const values = new PgValues();
   const insert = `
-    INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
-    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms
-    FROM unnest(${bindJobs(values, jobs)}) AS i(id, job_type, payload, max_retries, run_at, delay_ms)
+    INSERT INTO ${table} (id, job_type, payload, status, max_retries, timeout, next_run_at, created_at)
+    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, i.timeout, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms
+    FROM unnest(${bindJobs(values, jobs)}) AS i(id, job_type, payload, max_retries, timeout, run_at, delay_ms)
     CROSS JOIN (SELECT ${pgNowMs} AS ms) AS m`;
   if (channel === undefined) return { text: insert, values: values.list };
   const notify = `SELECT pg_notify(${values.bind(channel, 'text')}, '')`;
@@ -28,6 +28,7 @@ function bindJobs(values: PgValues, jobs: readonly NewJob[]): string {
   const rows = jobs.map(toNewRow);
   const ids = rows.map(({ id }) => id);
   const retries = rows.map(({ maxRetries }) => maxRetries);
+  const timeouts = rows.map(({ timeoutMs }) => timeoutMs);
   const moments = rows.map(({ runAt }) => runAt);
   const delays = rows.map(({ delayMs }) => delayMs);
   return [
@@ -35,6 +36,7 @@ function bindJobs(values: PgValues, jobs: readonly NewJob[]): string {
     values.bindTexts(rows.map(({ type }) => type)),
     values.bindTexts(rows.map(({ payload }) => payload)),
     values.bindPlain(retries, 'integer'),
+    values.bindPlain(timeouts, 'bigint'),
     values.bindPlain(moments, 'bigint'),
     values.bindPlain(delays, 'bigint'),
   ].join(', ');

@@ -37,8 +37,8 @@ export class SqliteJobs {
 
   insert(jobs: readonly NewJob[], now: number): void {
     const insert = this.statements.get('insert');
-    for (const { id, type, payload, maxRetries, delayMs, runAt } of jobs) {
-      insert.run(id, type, payload, maxRetries, runAt ?? now + delayMs, now);
+    for (const { id, type, payload, maxRetries, timeoutMs, delayMs, runAt } of jobs) {
+      insert.run(id, type, payload, maxRetries, timeoutMs ?? null, runAt ?? now + delayMs, now);
     }
   }
 

@@ -42,10 +42,10 @@ function textsOf(table: string) {
 
 function workingTexts(table: string) {
   return {
-    /** id, job_type, payload, max_retries, next_run_at, created_at */
+    /** id, job_type, payload, max_retries, timeout or null, next_run_at, created_at */
     insert: `
-      INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
-      VALUES (?, ?, ?, '${Pending}', ?, ?, ?)`,
+      INSERT INTO ${table} (id, job_type, payload, status, max_retries, timeout, next_run_at, created_at)
+      VALUES (?, ?, ?, '${Pending}', ?, ?, ?, ?)`,
     /** id, claim_token */
     deleteCompleted: `DELETE FROM ${table} WHERE id = ? AND claim_token = ?`,
     /** status, added attempts, next_run_at or null, last_error or null, finished_at or null, keep_until or null, result or null, line or null, status again, id, claim_token */

@@ -29,6 +29,7 @@ export const createJobs: Migration = {
     }),
     addable('attempts', count(0)),
     addable('max_retries', count(3)),
+    addable('timeout', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     needed('next_run_at', {
       postgres: 'bigint NOT NULL',
       mysql: 'BIGINT NOT NULL',

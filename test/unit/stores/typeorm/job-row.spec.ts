@@ -7,6 +7,7 @@ const row = {
   payload: '1',
   attempts: '10',
   max_retries: 3n,
+  timeout: '5000',
   interruptions: 0,
   created_at: '1764000000000',
   claim_token: 'token',
@@ -21,9 +22,15 @@ describe('toClaimedJob', () => {
       payload: '1',
       attempts: 10,
       maxRetries: 3,
+      timeoutMs: 5_000,
       interruptions: 0,
       createdAt: 1_764_000_000_000,
     });
+  });
+
+  it('tells no timeout from one of 0', () => {
+    expect(toClaimedJob({ ...row, timeout: null }).timeoutMs).toBeUndefined();
+    expect(toClaimedJob({ ...row, timeout: 0 }).timeoutMs).toBe(0);
   });
 
   it('refuses a row without text where text belongs', () => {
