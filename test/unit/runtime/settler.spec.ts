@@ -6,9 +6,13 @@ import { Settler, settlementsOf } from '../../../lib/runtime/settler.js';
 
 const silent = { debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined };
 
-function attempt(): Attempt {
+function waitingAttempt(): Attempt {
   const job = { id: '1', token: 't', type: 'work', payload: '', attempts: 2, maxRetries: 3, interruptions: 0 };
-  const made = new Attempt(job, 0, () => silent);
+  return new Attempt(job, 0, () => silent);
+}
+
+function attempt(): Attempt {
+  const made = waitingAttempt();
   made.begin(systemClock.monotonic());
   return made;
 }
@@ -64,5 +68,14 @@ describe('settlementsOf', () => {
     const ended = { attempt: begun, execution: { outcome }, endedAt: begun.startedAt + 5, isRepeat: false };
 
     expect(settlementsOf([ended])[0]?.line).toBe(line === undefined ? undefined : `,${line}`);
+  });
+
+  it('has none for a job that was given back before it began', () => {
+    const execution = { outcome: { kind: 'released', delayMs: 0 } } as const;
+    const settlementOf = (given: Attempt) =>
+      settlementsOf([{ attempt: given, execution, endedAt: systemClock.monotonic(), isRepeat: false }])[0];
+
+    expect(settlementOf(attempt())?.line).toMatch(/"end":"released"/);
+    expect(settlementOf(waitingAttempt())?.line).toBeUndefined();
   });
 });
