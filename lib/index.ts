@@ -35,8 +35,11 @@ export {
 export type { AbortCause } from './model/errors.js';
 export type { JobContext, JobLogger } from './model/job-context.js';
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
-export type { MemoryQueueOptions, PersistentQueueOptions, RetentionOptions } from './model/queue-options.js';
-export type { BackoffOptions } from './model/retry-policy.js';
+export type { HandlerPolicyOptions } from './model/handler-policy.js';
+export type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';
+export type { RetentionOptions } from './model/retention.js';
+export type { BackoffFunction, BackoffKind, BackoffOptions } from './model/retry-policy.js';
+export { Discard, RetryAfter, Snooze } from './model/steering.js';
 export { JobQueue } from './queues/job-queue.js';
 export type { MemoryJob } from './queues/job-queue.js';
 export { PersistentJobQueue } from './queues/persistent-job-queue.js';

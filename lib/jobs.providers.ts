@@ -134,7 +134,8 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
 }
 
 /** Runs when all providers are made and every `onModuleInit` of the app has ended. */
-function discover({ options, modules, explorer, dataSource, sink }: JobsModuleContext): void {
+function discover(context: JobsModuleContext): void {
+  const { options, modules, explorer, dataSource, sink } = context;
   const registrations = new JobsRegistrations(modules);
   if (options.persistent === false) {
     registrations.refuseDisabledInjection(options.name, getPersistentJobQueueToken(options.name));
@@ -144,6 +145,16 @@ function discover({ options, modules, explorer, dataSource, sink }: JobsModuleCo
   if (handlers.length > 0) logHandlers(sink, handlers);
   else sink.log('no job handlers: no provider or controller has a method with @JobHandler for this queue');
   registrations.refuseUnknownInstances(explorer.boundInstances());
+  warnOfUnknownPolicies(context);
+}
+
+/** A policy for a type that is misspelt would do nothing; but another process may have its handler, or a module that comes later. */
+function warnOfUnknownPolicies({ options: { memory, persistent }, registry, sink }: JobsModuleContext): void {
+  const given = { ...memory.handlers, ...(persistent === false ? {} : persistent.handlers) };
+  const unknown = Object.keys(given).filter((type) => registry.get(type) === undefined);
+  if (unknown.length === 0) return;
+  const list = unknown.map((type) => `'${type}'`).join(', ');
+  sink.warn(`the option handlers names ${list}, which no handler here is registered for: mind the spelling`);
 }
 
 function logHandlers(sink: LogSink, handlers: readonly Handler[]): void {

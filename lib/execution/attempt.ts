@@ -30,8 +30,10 @@ export class Attempt implements JobContext {
   hasEnded = false;
   /** Moment, on the monotonic clock, before which the lease was last renewed. */
   renewedAt: number;
-  /** Moment of its start on the monotonic clock. */
+  /** Moment of its start on the monotonic clock; 0 before it. */
   startedAt = 0;
+  /** Whether its handler has been called, or is just about to be. */
+  hasBegun = false;
   /** Whether a long run has been reported. */
   isReported = false;
 
@@ -84,6 +86,12 @@ export class Attempt implements JobContext {
   /** Why the attempt was told to end, if it was. */
   get aborted(): AbortCause | undefined {
     return this.abortCause;
+  }
+
+  /** @param now Moment on the monotonic clock. */
+  begin(now: number): void {
+    this.startedAt = now;
+    this.hasBegun = true;
   }
 
   /** Tells the handler to end. The first cause stands. */

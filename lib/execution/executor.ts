@@ -1,24 +1,34 @@
 import { types } from 'node:util';
 import type { Handler, HandlerRegistry } from '../handlers/handler-registry.js';
-import { decideFailure, describeError } from '../model/failure.js';
-import type { Outcome } from '../model/outcome.js';
+import { decideFailure } from '../model/decide-failure.js';
+import { JobAbortedError } from '../model/errors.js';
+import { describeError } from '../model/failure.js';
+import { mergePolicies, type HandlerPolicies, type HandlerPolicy } from '../model/handler-policy.js';
+import type { Complaint, Outcome } from '../model/outcome.js';
 import { decodePayload } from '../model/payload.js';
+import { encodeResult } from '../model/result.js';
+import type { Retention } from '../model/retention.js';
 import type { Backoff } from '../model/retry-policy.js';
+import { steeringOf } from '../model/steering.js';
 import { startTimer } from '../model/timer.js';
 import type { Attempt } from './attempt.js';
 import { runClean } from './clean-context.js';
 
-/** What the queue decides where a handler does not. */
+/** What the queue decides where a handler does not, and what it was given for job types. */
 export interface ExecutionPolicy {
   readonly backoff: Backoff;
   /** Milliseconds; 0 means no limit. */
   readonly timeout: number;
+  /** Absent where no rows are kept. */
+  readonly retention?: Retention;
+  readonly handlers?: HandlerPolicies;
 }
 
 /** How an attempt ended, with the stack of the error for the log. */
 export interface Execution {
   readonly outcome: Outcome;
   readonly stack?: string | undefined;
+  readonly complaint?: Complaint | undefined;
 }
 
 const completed: Execution = { outcome: { kind: 'completed' } };
@@ -29,7 +39,7 @@ const released: Execution = { outcome: { kind: 'released', delayMs: 0 } };
  * Runs one attempt and says how it ended. It never throws and never touches the store.
  *
  * An attempt that ends with an error after it was told to stop (shutdown, lost lease) is given back uncounted: it did
- * not fail, it was interrupted.
+ * not fail, it was interrupted. A handler that steers means what it says, then too.
  */
 export class Executor {
   constructor(
@@ -39,30 +49,45 @@ export class Executor {
 
   async execute(attempt: Attempt): Promise<Execution> {
     if (attempt.isExpired) return expired;
-    const handler = this.registry.get(attempt.job.type);
+    const { type } = attempt.job;
+    const handler = this.registry.get(type);
+    const policy = mergePolicies(handler?.policy, this.policy.handlers?.[type]);
     let work: () => unknown;
     try {
       work = workOf(attempt, handler);
     } catch (error) {
-      return { outcome: { kind: 'failed', error: describeError(error) }, stack: stackOf(error) };
+      const outcome = { kind: 'failed', error: describeError(error), keepMs: policy.retention?.failed } as const;
+      return { outcome, stack: stackOf(error) };
     }
     try {
       const running = runClean(work);
-      const timeout = handler?.policy.timeout ?? this.policy.timeout;
-      await (timeout === 0 ? running : withTimeout(running, attempt, timeout));
-      return completed;
+      const timeout = attempt.job.timeoutMs ?? policy.timeout ?? this.policy.timeout;
+      const value: unknown = await (timeout === 0 ? running : withTimeout(running, attempt, timeout));
+      return steeringOf(value) === undefined ? this.complete(value, policy) : this.judge(attempt, policy, value);
     } catch (error) {
-      return this.judge(attempt, handler, error);
+      return this.judge(attempt, policy, error);
     }
   }
 
-  private judge(attempt: Attempt, handler: Handler | undefined, error: unknown): Execution {
+  private complete(value: unknown, policy: HandlerPolicy): Execution {
+    const keepMs = policy.retention?.completed ?? this.policy.retention?.completed ?? 0;
+    if (keepMs === 0) return completed;
+    const { text, refusal } = encodeResult(value);
+    const complaint = refusal === undefined ? undefined : ({ about: 'result', reason: refusal } as const);
+    return { outcome: { kind: 'completed', keep: { keepMs, result: text } }, complaint };
+  }
+
+  private judge(attempt: Attempt, policy: HandlerPolicy, thrown: unknown): Execution {
     const stopped = attempt.aborted === 'shutdown' || attempt.aborted === 'lease lost';
-    if (stopped) return released;
-    const { maxRetries } = attempt.job;
-    const backoff = handler?.policy.backoff ?? this.policy.backoff;
-    const outcome = decideFailure(attempt.job, describeError(error), { maxRetries, backoff });
-    return { outcome, stack: stackOf(error) };
+    const isSteered = steeringOf(thrown) !== undefined;
+    if (stopped && !isSteered) return released;
+    const verdict = decideFailure(attempt.job, thrown, {
+      maxRetries: attempt.job.maxRetries,
+      backoff: policy.backoff ?? this.policy.backoff,
+      keepFailedMs: policy.retention?.failed,
+    });
+    // What is meant needs no trace of how it came about.
+    return { ...verdict, stack: isSteered ? undefined : stackOf(thrown) };
   }
 }
 
@@ -94,16 +119,16 @@ function stackOf(error: unknown): string | undefined {
 }
 
 /** Ends the wait, not the handler: JavaScript cannot stop a function that goes on by itself. */
-async function withTimeout(running: unknown, attempt: Attempt, timeout: number): Promise<void> {
+async function withTimeout(running: unknown, attempt: Attempt, timeout: number): Promise<unknown> {
   let stopTimer: (() => void) | undefined;
   const overdue = new Promise<never>((_resolve, reject) => {
     stopTimer = startTimer(timeout, () => {
       attempt.abort('timeout');
-      reject(new Error(`timed out after ${timeout} ms`));
+      reject(new JobAbortedError('timeout', `timed out after ${timeout} ms`));
     });
   });
   try {
-    await Promise.race([running, overdue]);
+    return await Promise.race([running, overdue]);
   } finally {
     stopTimer?.();
   }

@@ -1,4 +1,4 @@
-import type { HandlerPolicy } from './handler-registry.js';
+import type { HandlerPolicy } from '../model/handler-policy.js';
 
 /** What one `@JobHandler` says of its method. */
 export interface HandlerMark {

@@ -1,19 +1,7 @@
 import { DuplicateHandlerError } from '../model/errors.js';
 import { checkJobType } from '../model/job-type.js';
-import type { Backoff } from '../model/retry-policy.js';
+import type { HandlerPolicy } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
-
-/** What a handler may say about its own jobs; what it leaves out, the queue decides. */
-export interface HandlerPolicy {
-  readonly maxRetries?: number | undefined;
-  readonly backoff?: Backoff | undefined;
-  /** Milliseconds after which an attempt counts as failed. */
-  readonly timeout?: number | undefined;
-  readonly priority?: number | undefined;
-  readonly queue?: string | undefined;
-  /** The key of the jobs that are enqueued where this handler is known. */
-  readonly uniqueKey?: ((payload: unknown) => unknown) | undefined;
-}
 
 /** The handler of one job type. */
 export interface Handler {

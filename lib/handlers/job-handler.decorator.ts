@@ -1,27 +1,14 @@
-import { checkDuration, checkFunction, checkInteger, checkKnownKeys } from '../model/check.js';
-import { checkPriority } from '../model/enqueue-options.js';
+import { checkFunction, checkKnownKeys } from '../model/check.js';
 import { DuplicateHandlerError, InvalidHandlerError, InvalidJobTypeError } from '../model/errors.js';
+import { policyKeys, resolveHandlerPolicy, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { JobContext } from '../model/job-context.js';
 import type { JobType, PayloadFit, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
-import { checkQueueName } from '../model/queue-name.js';
-import { mostRetries } from '../model/queue-options.js';
-import { resolveBackoff, type BackoffOptions } from '../model/retry-policy.js';
 import { addMark, methodSource, ownerName, ownMarks, type HandlerMark, type MethodName } from './handler-metadata.js';
 
 /** What a handler says about the jobs that it runs; what it leaves out, the queue decides. */
-export interface JobHandlerOptions<T extends string = string> {
-  /** Retries after the first attempt. A job's own `maxRetries`, given to `enqueue`, wins over it. */
-  maxRetries?: number;
-  /** How long to wait between attempts; what it leaves out has the defaults of the library. */
-  backoff?: BackoffOptions;
-  /** An attempt that takes longer than this many milliseconds counts as failed. 0 means no limit. */
-  timeout?: number;
-  /** Of jobs that are due the one with the lower number runs first. From -100 to 100. A job's own `priority` wins over it. Default 0. */
-  priority?: number;
-  /** The queue that its persistent jobs wait in. A job's own `queue` wins over it. Default 'default'. */
-  queue?: string;
+export interface JobHandlerOptions<T extends string = string> extends HandlerPolicyOptions {
   /**
    * Makes the `uniqueKey` of a job from its payload; `undefined` means none. Asked by `enqueue` in processes that know this handler; a job's own
    * `uniqueKey` wins over it. Must always make the same key of the same payload.
@@ -42,7 +29,7 @@ type FittingMethod<T extends string, H> = H extends (payload: infer P, ...rest: 
   ? PayloadFit<T, P>
   : unknown;
 
-const knownOptions = ['maxRetries', 'backoff', 'timeout', 'priority', 'queue', 'uniqueKey', 'instance'];
+const knownOptions = [...policyKeys, 'uniqueKey', 'instance'];
 
 /**
  * Makes a method of a provider or controller the handler of a job type.
@@ -85,18 +72,13 @@ function checkTarget(target: unknown, method: unknown, descriptor: unknown): str
 function makeMark(source: string, type: unknown, options: unknown): HandlerMark {
   const place = `@JobHandler on ${source}: `;
   const given = checkKnownKeys(`${place}options`, options, knownOptions);
-  const read = <V>(key: string, check: (name: string, value: unknown) => V): V | undefined =>
-    given[key] === undefined ? undefined : check(place + key, given[key]);
+  const { instance, uniqueKey } = given;
   return {
     type: checkTypeAt(place, type),
-    instance: read('instance', checkInstanceName),
+    instance: instance === undefined ? undefined : checkInstanceName(`${place}instance`, instance),
     policy: {
-      maxRetries: read('maxRetries', (name, value) => checkInteger(name, value, 0, mostRetries)),
-      backoff: read('backoff', (name, value) => resolveBackoff(value, name)),
-      timeout: read('timeout', checkDuration),
-      priority: read('priority', checkPriority),
-      queue: read('queue', checkQueueName),
-      uniqueKey: read('uniqueKey', checkFunction),
+      ...resolveHandlerPolicy(place, given),
+      uniqueKey: uniqueKey === undefined ? undefined : checkFunction(`${place}uniqueKey`, uniqueKey),
     },
   };
 }

@@ -45,6 +45,11 @@ export function checkFunction(option: string, value: unknown): (...args: unknown
   return value as (...args: unknown[]) => unknown;
 }
 
+/** A wait that code has computed: milliseconds from 0, rounded up to whole ones. @throws InvalidOptionError */
+export function checkWait(option: string, value: unknown): number {
+  return Math.ceil(checkNumber(option, value, 0, longestMs));
+}
+
 /** @throws InvalidOptionError unless `value` is one of `allowed`. */
 export function checkOneOf<T extends string | boolean>(option: string, value: unknown, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value);

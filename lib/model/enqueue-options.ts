@@ -6,8 +6,9 @@ import {
   type UniqueOptions,
 } from './duplicates.js';
 import { InvalidOptionError } from './errors.js';
+import { mostRetries } from './handler-policy.js';
+import { checkPriority } from './priority.js';
 import { checkQueueName } from './queue-name.js';
-import { mostRetries } from './queue-options.js';
 import { checkTags } from './tags.js';
 
 /** When a job is due. */
@@ -34,6 +35,8 @@ export interface SubmitOptions extends DueOptions, ExpiryOptions, UniqueOptions 
   priority?: number | undefined;
   /** Up to 16 strings of up to 64 characters, which the handler finds in `job.tags`. Default none. */
   tags?: readonly string[] | undefined;
+  /** An attempt that takes longer than this many milliseconds counts as failed; 0 means no limit. Default as for `maxRetries`. */
+  timeout?: number | undefined;
 }
 
 /** Options of one persistent job. */
@@ -59,6 +62,7 @@ export interface ResolvedEnqueueOptions extends ResolvedUniqueOptions {
   readonly expiresInMs: number | undefined;
   readonly expiresAt: number | undefined;
   readonly tags: readonly string[] | undefined;
+  readonly timeoutMs: number | undefined;
   readonly manager: unknown;
 }
 
@@ -66,6 +70,7 @@ const submitKeys = [
   'delay',
   'runAt',
   'maxRetries',
+  'timeout',
   'priority',
   'expiresIn',
   'expiresAt',
@@ -99,6 +104,7 @@ const nothing: ResolvedEnqueueOptions = Object.freeze({
   onDuplicate: undefined,
   throttle: undefined,
   tags: undefined,
+  timeoutMs: undefined,
   manager: undefined,
 });
 
@@ -108,7 +114,7 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
     throw new InvalidOptionError('the options of a job are an EntityManager; pass it as { manager }');
   }
   const given = checkKnownKeys('the options of a job', options, keys);
-  const { maxRetries, priority, queue, tags, manager } = given;
+  const { maxRetries, timeout, priority, queue, tags, manager } = given;
   if (manager !== undefined && (typeof manager !== 'object' || manager === null)) {
     throw new InvalidOptionError(
       `manager must be the EntityManager of your transaction, got ${show(manager)}; leave it out to store the job by itself`,
@@ -121,13 +127,9 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
     queue: queue === undefined ? undefined : checkQueueName('queue', queue),
     ...resolveUniqueOptions(given),
     tags: tags === undefined ? undefined : checkTags('tags', tags),
+    timeoutMs: timeout === undefined ? undefined : checkDuration('timeout', timeout),
     manager,
   };
-}
-
-/** @throws InvalidOptionError unless `priority` is a whole number from -100 to 100: each one in use costs every claim a look. */
-export function checkPriority(option: string, priority: unknown): number {
-  return checkInteger(option, priority, -100, 100);
 }
 
 type Times = Pick<ResolvedEnqueueOptions, 'delayMs' | 'runAt' | 'expiresInMs' | 'expiresAt'>;

@@ -1,5 +1,5 @@
 import type { ClaimedJob } from './job.js';
-import type { OutcomeKind } from './outcome.js';
+import type { Complaint, OutcomeKind } from './outcome.js';
 
 /** What an event says of its job. Never the payload. */
 export type JobFacts = Pick<ClaimedJob, 'id' | 'type' | 'attempts' | 'maxRetries'>;
@@ -16,6 +16,10 @@ export interface JobEventMap {
   };
   /** Ended as failed without this attempt, because it could not start before `expiresAt`. */
   expired: { readonly job: JobFacts };
+  /** Put off by its handler, at no cost. */
+  snoozed: { readonly job: JobFacts; readonly delayMs: number; readonly durationMs: number };
+  /** Something in the app's own code was put right; sent with the outcome of the attempt. */
+  complaint: Complaint & { readonly job: JobFacts };
   /** Given back unfinished, because the process stops or its lease ran out. */
   released: { readonly job: JobFacts };
   /** Its handler ignored the stop; the job is run again when its lease has ended. */

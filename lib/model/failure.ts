@@ -1,28 +1,8 @@
 import { types } from 'node:util';
-import type { ClaimedJob } from './job.js';
-import type { Outcome } from './outcome.js';
-import { backoffDelay, type Backoff } from './retry-policy.js';
 
 /** Longest error text that is kept, in characters. */
 const longestError = 4_000;
 const untold = 'an error that has no text';
-
-/** What a failed attempt is judged by. */
-export interface FailurePolicy {
-  readonly maxRetries: number;
-  readonly backoff: Backoff;
-}
-
-/** The outcome of an attempt that failed: one more retry after its backoff, or the end. */
-export function decideFailure(
-  job: Pick<ClaimedJob, 'attempts'>,
-  error: string,
-  policy: FailurePolicy,
-  random: () => number = Math.random,
-): Outcome {
-  if (job.attempts >= policy.maxRetries) return { kind: 'failed', error };
-  return { kind: 'retried', error, delayMs: backoffDelay(policy.backoff, job.attempts, random) };
-}
 
 /** The text of whatever a handler threw: bounded, and free of what some database refuses in text. Never throws. */
 export function describeError(error: unknown): string {

@@ -13,6 +13,8 @@ export interface NewJob {
   readonly queue?: string | undefined;
   /** Lower runs first. Default 0. */
   readonly priority?: number | undefined;
+  /** Milliseconds that an attempt may take, 0 for no limit; `undefined` leaves that to the handler and the queue. */
+  readonly timeoutMs?: number | undefined;
   /** Milliseconds from now, by the store's clock, until the job is due. Ignored where `runAt` is given. */
   readonly delayMs: number;
   /** Moment at which the job is due, epoch milliseconds. */
@@ -53,6 +55,8 @@ export interface ClaimedJob extends Lease {
   readonly attempts: number;
   /** Retries allowed after the first attempt. */
   readonly maxRetries: number;
+  /** See `NewJob`. */
+  readonly timeoutMs?: number | undefined;
   /** How often a worker died, or lost its lease, while it held this job. */
   readonly interruptions: number;
   /** Moment at which it was stored, epoch milliseconds; memory jobs do not keep it. */

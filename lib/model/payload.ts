@@ -22,7 +22,7 @@ const deepest = 500;
  */
 export function encodePayload(payload: unknown, maxBytes: number): string {
   if (payload === undefined) return none;
-  checkValue(payload, 'payload', []);
+  checkJson(payload, 'payload');
   const text = JSON.stringify(payload);
   // A UTF-16 unit takes at most 3 bytes, so most payloads need no exact count.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
@@ -48,6 +48,16 @@ export function decodePayload(text: string): unknown {
       `the stored payload (${text.length} characters) is not JSON; it was not written by this library`,
     );
   }
+}
+
+/**
+ * Refuses what JSON would change without a word.
+ *
+ * @param root How messages call the value itself.
+ * @throws InvalidPayloadError
+ */
+export function checkJson(value: unknown, root: string): void {
+  checkValue(value, root, []);
 }
 
 function checkValue(value: unknown, path: string, above: readonly object[]): void {

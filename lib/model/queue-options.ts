@@ -1,13 +1,17 @@
 import { checkDuration, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
 import { InvalidOptionError } from './errors.js';
+import {
+  mostRetries,
+  resolveHandlerPolicies,
+  type HandlerPolicies,
+  type HandlerPolicyOptions,
+} from './handler-policy.js';
 import { checkQueueName } from './queue-name.js';
-import { resolveBackoff, type Backoff, type BackoffOptions } from './retry-policy.js';
+import { resolveRetention, type Retention, type RetentionOptions } from './retention.js';
+import { resolveBackoff, type Backoff, type BackoffFunction, type BackoffOptions } from './retry-policy.js';
 import { checkTableName, defaultTableName } from './table-name.js';
 
 const mostWorkers = 10_000;
-
-/** Most retries that a job may have. */
-export const mostRetries = 10_000;
 
 /** Options that both queues have. Durations are milliseconds. */
 interface CommonQueueOptions {
@@ -16,23 +20,19 @@ interface CommonQueueOptions {
   /** Retries after the first attempt: 2 means at most 3 attempts. Default 3. */
   maxRetries?: number;
   /** How long to wait between attempts. Default 500 ms, doubled each time, at most an hour. */
-  backoff?: BackoffOptions;
+  backoff?: BackoffOptions | BackoffFunction;
   /** An attempt that takes longer counts as failed and its `signal` is aborted. Default 0: no limit. */
   timeout?: number;
   /** How long a stop waits for jobs before it aborts their `signal`. Default 20 000. */
   shutdownTimeout?: number;
+  /** What counts for the jobs of a type, whatever its handler says. Default: nothing is said here. */
+  handlers?: Readonly<Record<string, HandlerPolicyOptions>>;
 }
 
 /** Options of the memory queue. */
 export interface MemoryQueueOptions extends CommonQueueOptions {
   /** Jobs that may wait; `submit` refuses more. Default 100 000. */
   maxQueued?: number;
-}
-
-/** How long a persistent queue keeps rows of jobs that are over. Completed jobs have none. */
-export interface RetentionOptions {
-  /** Milliseconds after which a failed job is deleted, or 'forever'. Default 'forever': nothing is deleted unasked. */
-  failed?: number | 'forever';
 }
 
 /** Options of the persistent queue. */
@@ -60,7 +60,7 @@ export interface PersistentQueueOptions extends CommonQueueOptions {
   prefetch?: number;
   /** What becomes of pending jobs that no handler here knows: left to a process that knows them, or failed. Default 'ignore'. */
   unknownTypes?: 'ignore' | 'fail';
-  /** How long rows are kept that nobody needs any more. Default: for ever. */
+  /** How long rows of jobs are kept that are over. Default: completed ones not at all, failed ones for ever. */
   retention?: RetentionOptions;
   /** Largest payload, bytes of JSON. Default 4 194 304 (4 MiB). */
   maxPayloadSize?: number;
@@ -79,6 +79,7 @@ export interface ResolvedQueueOptions {
   readonly backoff: Backoff;
   readonly timeout: number;
   readonly shutdownTimeout: number;
+  readonly handlers: HandlerPolicies;
 }
 
 export interface ResolvedMemoryOptions extends ResolvedQueueOptions {
@@ -96,8 +97,7 @@ export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
   readonly interruptionBackoff: number;
   readonly prefetch: number;
   readonly unknownTypes: 'ignore' | 'fail';
-  /** Milliseconds; `undefined` means for ever. */
-  readonly retention: { readonly failed: number | undefined };
+  readonly retention: Retention;
   readonly maxPayloadSize: number;
   readonly transactionWait: number;
   readonly connections: number;
@@ -163,6 +163,7 @@ function resolveCommon(given: Record<string, unknown>, path: string, fewest = 1)
     backoff: resolveBackoff(given['backoff'], `${path}.backoff`),
     timeout: checkDuration(`${path}.timeout`, given['timeout']),
     shutdownTimeout: checkDuration(`${path}.shutdownTimeout`, given['shutdownTimeout'], 0, 86_400_000),
+    handlers: resolveHandlerPolicies(`${path}.handlers`, given['handlers'] ?? {}),
   };
 }
 
@@ -182,17 +183,8 @@ function resolveQueues(option: string, value: unknown): Readonly<Record<string, 
   return Object.freeze(Object.fromEntries(checked) as Record<string, number>);
 }
 
-function resolveRetention(option: string, value: unknown): ResolvedPersistentOptions['retention'] {
-  const { failed } = checkKnownKeys(option, value, ['failed']);
-  if (failed === undefined || failed === 'forever') return { failed: undefined };
-  if (typeof failed === 'string') {
-    throw new InvalidOptionError(`${option}.failed must be milliseconds or 'forever', got ${show(failed)}`);
-  }
-  return { failed: checkDuration(`${option}.failed`, failed) };
-}
-
 function complete(options: unknown, path: string, defaults: Record<string, unknown>): Record<string, unknown> {
-  const given = checkKnownKeys(path, options, ['backoff', ...Object.keys(defaults)]);
+  const given = checkKnownKeys(path, options, ['backoff', 'handlers', ...Object.keys(defaults)]);
   const present = Object.entries(given).filter(([, value]) => value !== undefined);
   return { ...defaults, ...Object.fromEntries(present) };
 }

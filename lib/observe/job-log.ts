@@ -31,6 +31,7 @@ const namings: Readonly<Record<QueueKind, Naming>> = {
  */
 export function attachJobLog(events: JobEvents, sink: LogSink, kind: QueueKind): void {
   attachOutcomes(events, sink, namings[kind]);
+  attachComplaints(events, sink, namings[kind]);
   attachInterruptions(events, sink, kind);
   events.on('store-down', ({ error }) => {
     sink.error(`the job store does not answer, trying again until it does: ${messageOf(error)}`);
@@ -57,10 +58,24 @@ function attachOutcomes(events: JobEvents, sink: LogSink, name: Naming): void {
     sink.error(`${name(job)} failed permanently after ${job.attempts + 1} attempt(s): ${error}`, stack);
   });
   events.on('expired', ({ job }) => sink.warn(`${name(job)} expired before it could start; it is not run`));
+  events.on('snoozed', ({ job, delayMs }) => sink.debug(`${name(job)} was put off for ${formatDuration(delayMs)}`));
   events.on('slow', ({ job, durationMs }) => {
     sink.warn(
       `${name(job)} has been running for ${formatDuration(durationMs)}; give its handler a timeout if it may hang`,
     );
+  });
+}
+
+/** Code that does this once does it each time, so it is said once for each job type; the history of a job has it each time. */
+function attachComplaints(events: JobEvents, sink: LogSink, name: Naming): void {
+  const told = new Set<string>();
+  events.on('complaint', ({ job, about, reason }) => {
+    const key = `${about} ${job.type}`;
+    if (told.has(key)) return;
+    told.add(key);
+    const what =
+      about === 'backoff' ? 'waits by its other backoff settings' : 'completed, but its result was not stored';
+    sink.warn(`${name(job)} ${what}: ${reason} (said once for each job type)`);
   });
 }
 

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Handler, HandlerRegistry } from '../handlers/handler-registry.js';
+import { mergePolicies, type HandlerPolicy } from '../model/handler-policy.js';
 import { decideUniqueness } from '../model/duplicates.js';
 import { resolveEnqueueOptions, type ResolvedEnqueueOptions } from '../model/enqueue-options.js';
 import { InvalidOptionError } from '../model/errors.js';
@@ -15,6 +16,8 @@ export interface JobRequestParts {
   /** The handler of its type, where this process knows it. */
   readonly handler: Handler | undefined;
   readonly payload: unknown;
+  /** What its handler and the queue's option `handlers` say. */
+  readonly policy: HandlerPolicy;
   /** Retries of jobs about which neither their options nor their handlers say anything. */
   readonly maxRetries: number;
 }
@@ -31,30 +34,37 @@ export interface GivenJob {
 export function persistentJob(
   { type, payload, given }: GivenJob,
   handlers: HandlerRegistry,
-  { maxPayloadSize, maxRetries }: Pick<ResolvedPersistentOptions, 'maxPayloadSize' | 'maxRetries'>,
+  {
+    maxPayloadSize,
+    maxRetries,
+    handlers: policies,
+  }: Pick<ResolvedPersistentOptions, 'maxPayloadSize' | 'maxRetries' | 'handlers'>,
 ): NewJob {
   checkJobType(type);
   const options = resolveEnqueueOptions(given);
   const text = encodePayload(payload, maxPayloadSize);
   const handler = handlers.get(type);
-  return { id: uuidv7(), type, payload: text, ...jobOptions({ options, handler, payload, maxRetries }) };
+  const policy = mergePolicies(handler?.policy, policies[type]);
+  return { id: uuidv7(), type, payload: text, ...jobOptions({ options, handler, policy, payload, maxRetries }) };
 }
 
 /** What the options of a job and those of its handler make of it. @throws InvalidOptionError */
 export function jobOptions({
   options,
   handler,
+  policy,
   payload,
   maxRetries,
 }: JobRequestParts): Omit<NewJob, 'id' | 'type' | 'payload'> {
-  const { delayMs, runAt, expiresInMs, expiresAt, tags } = options;
-  const makeKey = handler?.policy.uniqueKey;
+  const { delayMs, runAt, timeoutMs, expiresInMs, expiresAt, tags } = options;
+  const makeKey = policy.uniqueKey;
   const handlersKey =
     handler === undefined || makeKey === undefined ? undefined : () => keyOf(handler.source, makeKey, payload);
   return {
-    maxRetries: options.maxRetries ?? handler?.policy.maxRetries ?? maxRetries,
-    priority: options.priority ?? handler?.policy.priority,
-    queue: options.queue ?? handler?.policy.queue,
+    maxRetries: options.maxRetries ?? policy.maxRetries ?? maxRetries,
+    priority: options.priority ?? policy.priority,
+    queue: options.queue ?? policy.queue,
+    timeoutMs,
     delayMs,
     runAt,
     expiresInMs,

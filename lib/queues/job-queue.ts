@@ -6,6 +6,7 @@ import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-optio
 import type { EnqueueResult } from '../model/enqueue-result.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
+import { mergePolicies, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
@@ -80,10 +81,15 @@ export class JobQueue {
   /**
    * Registers the function that runs jobs of this type.
    *
-   * @throws InvalidJobTypeError | InvalidHandlerError | DuplicateHandlerError
+   * @param policy What `@JobHandler` takes as well: retries, backoff, timeout, retention. Default: the queue decides.
+   * @throws InvalidJobTypeError | InvalidHandlerError | InvalidOptionError | DuplicateHandlerError
    */
-  register<T extends JobType, P = PayloadOf<T>>(type: T, handler: HandlerFor<T, P>): void {
-    registerFunction(this.handlers, type, handler);
+  register<T extends JobType, P = PayloadOf<T>>(
+    type: T,
+    handler: HandlerFor<T, P>,
+    policy?: HandlerPolicyOptions,
+  ): void {
+    registerFunction(this.handlers, { type, handler, policy });
   }
 
   /**
@@ -205,8 +211,9 @@ export class JobQueue {
 
   private newJob({ type, payload, run, request }: GivenJob): NewJob {
     const { options, handler, payload: given } = request;
-    const { maxRetries } = this.options;
-    const parts = { options: resolveSubmitOptions(options), handler, payload: given, maxRetries };
+    const { maxRetries, handlers } = this.options;
+    const policy = mergePolicies(handler?.policy, handlers[type]);
+    const parts = { options: resolveSubmitOptions(options), handler, policy, payload: given, maxRetries };
     return { id: `memory-${++this.submitted}`, type, payload, run, ...jobOptions(parts) };
   }
 

@@ -5,6 +5,7 @@ import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-opt
 import type { EnqueueResult } from '../model/enqueue-result.js';
 import { QueueClosedError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
+import type { HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import type { NewJob } from '../model/job.js';
 import {
@@ -100,10 +101,15 @@ export class PersistentJobQueue {
   /**
    * Registers the function that runs jobs of this type.
    *
-   * @throws InvalidJobTypeError | InvalidHandlerError | DuplicateHandlerError
+   * @param policy What `@JobHandler` takes as well: retries, backoff, timeout, retention. Default: the queue decides.
+   * @throws InvalidJobTypeError | InvalidHandlerError | InvalidOptionError | DuplicateHandlerError
    */
-  register<T extends JobType, P = PayloadOf<T>>(type: T, handler: HandlerFor<T, P>): void {
-    registerFunction(this.handlers, type, handler);
+  register<T extends JobType, P = PayloadOf<T>>(
+    type: T,
+    handler: HandlerFor<T, P>,
+    policy?: HandlerPolicyOptions,
+  ): void {
+    registerFunction(this.handlers, { type, handler, policy });
     this.engine?.wake();
   }
 

@@ -109,7 +109,7 @@ export class Crew {
   /** Runs one attempt outside of the slots; resolves when it has ended. The caller settles it and then lets it `leave`. */
   async runBeside(attempt: Attempt): Promise<Execution> {
     this.running.add(attempt);
-    attempt.startedAt = this.parts.clock.monotonic();
+    attempt.begin(this.parts.clock.monotonic());
     return this.parts.executor.execute(attempt);
   }
 
@@ -152,7 +152,7 @@ export class Crew {
 
   private start(attempt: Attempt): void {
     this.running.add(attempt);
-    attempt.startedAt = this.parts.clock.monotonic();
+    attempt.begin(this.parts.clock.monotonic());
     void this.parts.executor.execute(attempt).then((execution) => this.end(attempt, execution));
   }
 
@@ -181,7 +181,6 @@ export class Crew {
 
   private giveBack(attempt: Attempt): void {
     const outcome: Outcome = { kind: 'released', delayMs: 0 };
-    attempt.startedAt = this.parts.clock.monotonic();
     this.parts.settler.add(attempt, { outcome });
   }
 }

@@ -13,8 +13,8 @@ import { Worker, type WorkerParts, type WorkerSettings } from './worker.js';
 export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
   /** Queues that have workers of their own, and how many. */
   readonly queues: Readonly<Record<string, number>>;
-  /** Failed jobs older than this are deleted; `undefined` keeps them. */
-  readonly keepFailedMs: number | undefined;
+  /** Failed jobs older than this are deleted, unless their handler said otherwise; `Infinity` keeps them. */
+  readonly keepFailedMs: number;
   readonly interruptionBackoffMs: number;
 }
 

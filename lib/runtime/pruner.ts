@@ -4,8 +4,8 @@ import { Loop } from './loop.js';
 
 export interface PrunerParts {
   readonly store: Pick<JobUpkeep, 'prune' | 'pruneSlots'>;
-  /** Failed jobs older than this go, milliseconds; `undefined` keeps them. */
-  readonly failedForMs: number | undefined;
+  /** Failed jobs older than this go, unless their handler said otherwise; milliseconds, `Infinity` for never. */
+  readonly failedForMs: number;
 }
 
 /** Few enough that no statement holds a lock, or the event loop, for long. */
@@ -16,7 +16,7 @@ const breatherMs = 50;
 const intervalMs = 60_000;
 
 /**
- * Deletes failed jobs past their retention, and throttles that are over, in small chunks with pauses. Processes that do so at the same time pass over each
+ * Deletes jobs past their retention, and throttles that are over, in small chunks with pauses. Processes that do so at the same time pass over each
  * other's rows, and what one of them did not get to, or failed at, is there the next time.
  */
 export class Pruner {
@@ -36,8 +36,7 @@ export class Pruner {
     const { store, failedForMs } = this.parts;
     try {
       const slots = await withDeadline(store.pruneSlots(chunk), answerMs);
-      const jobs =
-        failedForMs === undefined ? 0 : await withDeadline(store.prune({ failedForMs, limit: chunk }), answerMs);
+      const jobs = await withDeadline(store.prune({ failedForMs, limit: chunk }), answerMs);
       if (Math.max(slots, jobs) >= chunk) return breatherMs;
     } catch {
       // The worker meets an outage as well and reports it; whatever else it was, the next round tries again.

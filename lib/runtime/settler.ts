@@ -1,8 +1,10 @@
 import type { Attempt } from '../execution/attempt.js';
 import type { Execution } from '../execution/executor.js';
+import { encodeAttempt } from '../model/attempt-history.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
 import type { Lease } from '../model/job.js';
+import type { Outcome } from '../model/outcome.js';
 import type { Settlement } from '../stores/job-store.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 
@@ -16,12 +18,17 @@ export interface Ended {
   isRepeat: boolean;
 }
 
+/** Most characters of errors and results in one statement: servers bound what they take at once. */
+const heaviestBatch = 2_000_000;
+
 /**
  * Gathers the outcomes of attempts until the worker hands them to the store, many at a time; afterwards says what
  * has happened. An outcome stays here, its lease renewed, until the store has it.
  */
 export class Settler {
   private outbox: Ended[] = [];
+  /** Characters that are in it, so that only a heavy one is looked through. */
+  private weight = 0;
 
   constructor(
     private readonly events: JobEvents,
@@ -35,7 +42,9 @@ export class Settler {
 
   /** Takes over what came of an attempt. A lost claim has no outcome: that was said when it was lost. */
   add(attempt: Attempt, execution: Execution): void {
-    if (!attempt.isLost) this.outbox.push(this.ended(attempt, execution));
+    if (attempt.isLost) return;
+    this.outbox.push(this.ended(attempt, execution));
+    this.weight += weightOf(execution);
   }
 
   ended(attempt: Attempt, execution: Execution): Ended {
@@ -45,12 +54,15 @@ export class Settler {
 
   /** Hands out up to `most` outcomes; give them back with `putBack` or report them with `stored`. */
   take(most: number): readonly Ended[] {
-    if (this.outbox.length <= most) {
+    if (this.outbox.length <= most && this.weight <= heaviestBatch) {
       const all = this.outbox;
       this.outbox = [];
+      this.weight = 0;
       return all;
     }
-    return this.outbox.splice(0, most);
+    const batch = this.outbox.splice(0, Math.min(most, this.lightCount()));
+    for (const { execution } of batch) this.weight -= weightOf(execution);
+    return batch;
   }
 
   /** The store did not answer. They go to the end, so that one which cannot be stored does not hold up the others. */
@@ -58,6 +70,7 @@ export class Settler {
     for (const ended of batch) {
       ended.isRepeat = true;
       this.outbox.push(ended);
+      this.weight += weightOf(ended.execution);
     }
   }
 
@@ -80,12 +93,21 @@ export class Settler {
   giveUp(): void {
     const count = this.outbox.length;
     this.outbox = [];
+    this.weight = 0;
     if (count > 0) this.events.emit('unsettled', { count });
+  }
+
+  /** How many of those that wait make a batch of bearable weight; at least one. */
+  private lightCount(): number {
+    let weight = 0;
+    const tooMany = this.outbox.findIndex(({ execution }) => (weight += weightOf(execution)) > heaviestBatch);
+    return tooMany === -1 ? this.outbox.length : Math.max(1, tooMany);
   }
 
   private tell({ attempt, execution, endedAt }: Ended): void {
     const { job } = attempt;
-    const { outcome, stack } = execution;
+    const { outcome, stack, complaint } = execution;
+    if (complaint !== undefined) this.events.emit('complaint', { job, ...complaint });
     const durationMs = endedAt - attempt.startedAt;
     switch (outcome.kind) {
       case 'completed':
@@ -100,6 +122,9 @@ export class Settler {
       case 'expired':
         this.events.emit('expired', { job });
         return;
+      case 'snoozed':
+        this.events.emit('snoozed', { job, delayMs: outcome.delayMs, durationMs });
+        return;
       case 'released':
         this.events.emit('released', { job });
         return;
@@ -112,9 +137,30 @@ export class Settler {
 
 /** What the store needs to know of ended attempts. */
 export function settlementsOf(batch: readonly Ended[]): Settlement[] {
-  return batch.map(({ attempt, execution }) => ({
-    id: attempt.job.id,
-    token: attempt.job.token,
-    outcome: execution.outcome,
+  return batch.map((ended) => ({
+    id: ended.attempt.job.id,
+    token: ended.attempt.job.token,
+    outcome: ended.execution.outcome,
+    line: lineOf(ended),
   }));
+}
+
+/** A job whose row goes has no history, and what was given back before it began was no attempt. */
+function lineOf({ attempt, execution, endedAt }: Ended): string | undefined {
+  const { outcome, complaint } = execution;
+  if (!attempt.hasBegun || (outcome.kind === 'completed' && outcome.keep === undefined)) return undefined;
+  const durationMs = endedAt - attempt.startedAt;
+  const texts = [textOf(outcome), complaint?.reason].filter((text) => text !== undefined);
+  const error = texts.length === 0 ? undefined : texts.join('; ');
+  return encodeAttempt({ attempt: attempt.attempt, durationMs, outcome: outcome.kind, error });
+}
+
+function textOf(outcome: Outcome): string | undefined {
+  if (outcome.kind === 'snoozed') return outcome.reason;
+  return 'error' in outcome ? outcome.error : undefined;
+}
+
+function weightOf({ outcome }: Execution): number {
+  if (outcome.kind === 'completed') return outcome.keep?.result?.length ?? 0;
+  return textOf(outcome)?.length ?? 0;
 }

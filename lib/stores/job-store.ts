@@ -5,6 +5,8 @@ import type { Outcome } from '../model/outcome.js';
 /** The outcome of one attempt, on its way to the store. */
 export interface Settlement extends Lease {
   readonly outcome: Outcome;
+  /** What goes into the history of the job; a row that goes has none. See `model/attempt-history.ts`. */
+  readonly line?: string | undefined;
 }
 
 /** Some queues, or all but some. */
@@ -68,9 +70,9 @@ export interface RecoveredJob {
 }
 
 export interface PruneRequest {
-  /** Jobs that failed at least so long ago go. */
+  /** Jobs that failed at least so long ago go, those aside that are kept until a moment of their own; `Infinity` for none. */
   readonly failedForMs: number;
-  /** How many at the most in one call. */
+  /** How many at the most in one call, of those with a moment of their own and of the others. */
   readonly limit: number;
 }
 
@@ -144,7 +146,7 @@ export interface JobUpkeep {
   /** The job types that have pending jobs, due or not. Cheap on large tables. */
   pendingTypes(): Promise<readonly string[]>;
 
-  /** Deletes jobs that failed long ago, the oldest first. Returns how many. Several processes may do so at once. */
+  /** Deletes jobs that are over and have been kept for long enough, the oldest first. Returns how many. Several processes may do so at once. */
   prune(request: PruneRequest): Promise<number>;
 
   /** Deletes slots of throttles that are over. Returns how many. Several processes may do so at once. */

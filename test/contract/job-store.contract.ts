@@ -42,6 +42,12 @@ export function describeJobStore(fixture: JobStoreFixture): void {
       ]);
     });
 
+    it.each([undefined, 0, 4_000_000_000])('keeps the timeout of a job: %p', async (timeoutMs) => {
+      await store.insert([aJob({ timeoutMs })]);
+
+      expect((await claim(store)).map((job) => job.timeoutMs)).toEqual([timeoutMs]);
+    });
+
     it('hides a job whose delay is not over', async () => {
       await store.insert([aJob({ delayMs: 60_000 })]);
 
@@ -165,6 +171,23 @@ export function describeJobStore(fixture: JobStoreFixture): void {
       await settle(store, job, { kind: 'released', delayMs: 0 });
 
       expect(await claim(store)).toEqual([expect.objectContaining({ id: job.id, attempts: 0, interruptions: 0 })]);
+    });
+
+    it('keeps a snoozed job back until its delay is over, and counts nothing', async () => {
+      const [long, short] = [await claimed(store, aJob()), await claimed(store, aJob())];
+
+      await settle(store, long, { kind: 'snoozed', delayMs: 60_000, reason: 'later' });
+      await settle(store, short, { kind: 'snoozed', delayMs: 0, reason: 'later' });
+
+      expect(await claim(store)).toEqual([expect.objectContaining({ id: short.id, attempts: 0, interruptions: 0 })]);
+    });
+
+    it('runs no completed job again that is kept', async () => {
+      const job = await claimed(store, aJob());
+
+      expect(await settle(store, job, { kind: 'completed', keep: { keepMs: Infinity, result: '7' } })).toBe('settled');
+
+      expect(await claim(store)).toEqual([]);
     });
 
     it('runs no failed job again', async () => {
@@ -440,6 +463,8 @@ function describeShared(fixture: JobStoreFixture, theStore: () => JobStore): voi
       { kind: 'retried', delayMs: 0, error: 'late' } as const,
       { kind: 'failed', error: 'late' } as const,
       { kind: 'released', delayMs: 0 } as const,
+      { kind: 'snoozed', delayMs: 0, reason: 'late' } as const,
+      { kind: 'completed', keep: { keepMs: Infinity, result: '"late"' } } as const,
       { kind: 'abandoned' } as const,
     ])('can not settle as $kind, even when the same owner has claimed the job again', async (outcome) => {
       const stale = await claimed(store, aJob(), { leaseMs: 1 });

@@ -207,7 +207,11 @@ function apply(model: Model, id: string, job: ModelJob, outcome: Outcome): void 
   job.owner = undefined;
   switch (outcome.kind) {
     case 'completed':
-      model.jobs.delete(id);
+      if (outcome.keep === undefined) model.jobs.delete(id);
+      else Object.assign(job, { state: 'completed', isExpired: false });
+      return;
+    case 'snoozed':
+      Object.assign(job, { state: 'pending', isExpired: false, isDue: outcome.delayMs === 0 });
       return;
     case 'retried':
       Object.assign(job, {
@@ -233,6 +237,8 @@ function apply(model: Model, id: string, job: ModelJob, outcome: Outcome): void 
 
 const outcomes: readonly Outcome[] = [
   { kind: 'completed' },
+  { kind: 'completed', keep: { keepMs: 3_600_000, result: '1' } },
+  { kind: 'snoozed', delayMs: 3_600_000, reason: 'later' },
   { kind: 'retried', delayMs: 0, error: 'boom' },
   { kind: 'retried', delayMs: 3_600_000, error: 'boom' },
   { kind: 'failed', error: 'boom' },

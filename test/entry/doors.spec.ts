@@ -23,6 +23,7 @@ const doors = {
   '.': {
     file: 'index.ts',
     values: [
+      'Discard',
       'DuplicateHandlerError',
       'DuplicateJobsModuleError',
       'InjectJobQueue',
@@ -43,7 +44,9 @@ const doors = {
       'PersistentQueueDisabledError',
       'QueueClosedError',
       'QueueFullError',
+      'RetryAfter',
       'SchemaError',
+      'Snooze',
       'StoreError',
       'TransactionWaitError',
       'UnknownJobTypeError',
@@ -53,6 +56,8 @@ const doors = {
     ],
     types: [
       'AbortCause',
+      'BackoffFunction',
+      'BackoffKind',
       'BackoffOptions',
       'DueOptions',
       'EnqueueOptions',
@@ -60,6 +65,7 @@ const doors = {
       'EnqueueResult',
       'ExpiryOptions',
       'HandlerDecorator',
+      'HandlerPolicyOptions',
       'JobContext',
       'JobHandlerOptions',
       'JobLogger',

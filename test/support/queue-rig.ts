@@ -25,9 +25,22 @@ export interface Row {
   readonly claim_token: string | null;
   readonly claimed_by: string | null;
   readonly lease_until: number | null;
+  readonly finished_at: number | null;
+  readonly keep_until: number | null;
+  readonly result: string | null;
+  readonly history: string | null;
 }
 
-const numberColumns = ['attempts', 'max_retries', 'next_run_at', 'created_at', 'interruptions', 'lease_until'];
+const numberColumns = [
+  'attempts',
+  'max_retries',
+  'next_run_at',
+  'created_at',
+  'interruptions',
+  'lease_until',
+  'finished_at',
+  'keep_until',
+];
 
 /** Queues over one test database, and a look at their rows. Closes the queues that it made. */
 export class QueueRig {

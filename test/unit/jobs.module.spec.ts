@@ -15,11 +15,12 @@ import {
   MissingDataSourceError,
   PersistentJobQueue,
   PersistentQueueDisabledError,
+  type JobContext,
   type JobsModuleAsyncOptions,
   type JobsModuleOptions,
   type JobsOptionsFactory,
 } from 'nestjs-jobs';
-import { closeApps, startApp, startMemoryApp } from '../support/jobs-app.js';
+import { closeApps, RecordingLogger, runJob, startApp, startMemoryApp } from '../support/jobs-app.js';
 
 const memoryOnly: JobsModuleOptions = { persistent: false };
 
@@ -203,6 +204,46 @@ describe('a DataSource among the options, which refers to itself,', () => {
 
     // It is no true DataSource, so the start ends there.
     await expect(start).rejects.toBeInstanceOf(JobsError);
+  });
+});
+
+describe('the option handlers', () => {
+  it('brings what a configuration service says to the handlers, over their own literals', async () => {
+    @Injectable()
+    class Work {
+      readonly retries: number[] = [];
+
+      @JobHandler('work', { maxRetries: 5 })
+      work(_payload: unknown, { maxRetries }: JobContext): void {
+        this.retries.push(maxRetries);
+      }
+    }
+    const useFactory = ({ maxQueued }: Settings): JobsModuleOptions => ({
+      persistent: false,
+      memory: { handlers: { work: { maxRetries: maxQueued } } },
+    });
+    const jobs = JobsModule.forRootAsync({ imports: [SettingsModule], inject: [Settings], useFactory });
+    const app = await startApp({ imports: [jobs], providers: [Work] });
+
+    await runJob(app, 'work');
+
+    expect(app.get(Work).retries).toEqual([1]);
+  });
+
+  it('warns of a type that no handler is registered for', async () => {
+    const logger = new RecordingLogger();
+
+    await startMemoryApp({}, { memory: { handlers: { wrok: { timeout: 5 } } } }, logger);
+
+    expect(logger.ofJobs()).toContain(
+      "warn: the option handlers names 'wrok', which no handler here is registered for: mind the spelling",
+    );
+  });
+
+  it('refuses nonsense when the app starts', async () => {
+    const start = startMemoryApp({}, { memory: { handlers: { work: { timeout: -1 } } } });
+
+    await expect(start).rejects.toThrow("memory.handlers['work'].timeout must be a duration");
   });
 });
 

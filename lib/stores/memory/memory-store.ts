@@ -158,6 +158,7 @@ export class MemoryStore implements JobStore {
       payload: source.payload,
       attempts: waiting?.attempts ?? 0,
       maxRetries: source.maxRetries,
+      timeoutMs: source.timeoutMs,
       interruptions: 0,
       expiresInMs: expiresAt === undefined ? undefined : expiresAt - this.clock.monotonic(),
       tags: source.tags,
@@ -175,7 +176,7 @@ export class MemoryStore implements JobStore {
     if (job === undefined) return false;
     this.running.delete(token);
     if (outcome.kind === 'retried') this.again(job, outcome.delayMs, job.attempts + 1);
-    else if (outcome.kind === 'released') this.again(job, outcome.delayMs, job.attempts);
+    else if (outcome.kind === 'snoozed' || outcome.kind === 'released') this.again(job, outcome.delayMs, job.attempts);
     else this.keys.release(job.source);
     return true;
   }

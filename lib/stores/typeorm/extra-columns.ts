@@ -19,6 +19,7 @@ export interface ExtraColumn {
 const extraColumns: readonly ExtraColumn[] = [
   plain('queue', 'text', { valueOf: ({ queue }) => queue, fallback: defaultQueue }),
   plain('priority', 'integer', { valueOf: ({ priority }) => priority, fallback: 0 }),
+  plain('timeout', 'bigint', { valueOf: ({ timeoutMs }) => timeoutMs }),
   plain('unique_key', 'text', { valueOf: ({ uniqueKey }) => uniqueKey }),
   plain('tags', 'text', { valueOf: ({ tags }) => tags }),
   {

@@ -1,5 +1,5 @@
 import type { ClaimedJob, Lease, NewJob } from '../../model/job.js';
-import { JobState } from '../../model/job-state.js';
+import { finishedStates, JobState } from '../../model/job-state.js';
 import type { Outcome } from '../../model/outcome.js';
 import type { ForeignClaims, RecoveredJob, Settlement } from '../job-store.js';
 
@@ -13,6 +13,7 @@ export const claimedColumns = [
   'payload',
   'attempts',
   'max_retries',
+  'timeout',
   'interruptions',
   'created_at',
   'expires_at',
@@ -26,6 +27,7 @@ export interface NewRow {
   readonly type: string;
   readonly payload: string;
   readonly maxRetries: number;
+  readonly timeoutMs: number | null;
   /** Epoch milliseconds, or null for now + `delayMs`. */
   readonly runAt: number | null;
   readonly delayMs: number;
@@ -49,7 +51,17 @@ export interface SettledRow extends Lease {
   readonly delayMs: number | null;
   /** The new `last_error`; null keeps the old one. */
   readonly error: string | null;
+  /** Whether it is over: it then gets its `finished_at`. */
+  readonly isFinished: boolean;
+  /** `keep_until` is so long after now; null where that is left to the queue. */
+  readonly keepMs: number | null;
+  readonly result: string | null;
+  /** What goes behind the moment in a new line of the `history`; null for no line. */
+  readonly line: string | null;
 }
+
+/** Stands for ever: about 158 000 years, whose sum with a moment is exact in every number type. */
+const foreverMs = 5_000_000_000_000_000;
 
 export function toNewRow(job: NewJob): NewRow {
   const { id, type, payload, maxRetries, delayMs } = job;
@@ -59,6 +71,7 @@ export function toNewRow(job: NewJob): NewRow {
     payload,
     maxRetries,
     delayMs,
+    timeoutMs: job.timeoutMs ?? null,
     runAt: job.runAt ?? null,
     expiresAt: job.expiresAt ?? null,
     expiresInMs: job.expiresInMs ?? null,
@@ -86,6 +99,7 @@ export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
     payload: toText(row['payload']),
     attempts: Number(row['attempts']),
     maxRetries: Number(row['max_retries']),
+    timeoutMs: row['timeout'] === null ? undefined : Number(row['timeout']),
     interruptions: Number(row['interruptions']),
     createdAt: Number(row['created_at']),
     expiresInMs: expiresAt === null ? undefined : Number(expiresAt) - now,
@@ -122,36 +136,57 @@ export function toRecoveredJob(row: Row): RecoveredJob {
   };
 }
 
-/** Completed jobs have no row any more; of all others, what their rows become. */
-export function toSettledRow({ id, token, outcome }: Settlement): SettledRow {
-  return { id, token, ...changes(outcome) };
+/** Whether its row goes with its outcome. */
+export function isGone({ outcome }: Settlement): boolean {
+  return outcome.kind === 'completed' && outcome.keep === undefined;
 }
 
-function changes(outcome: Outcome): Omit<SettledRow, keyof Lease> {
+/** What becomes of a row that stays. */
+export function toSettledRow({ id, token, outcome, line }: Settlement): SettledRow {
+  const row = changes(outcome);
+  return { id, token, ...unchanged, ...row, isFinished: finishedStates.includes(row.status), line: line ?? null };
+}
+
+type Change = Omit<SettledRow, keyof Lease | 'isFinished' | 'line'>;
+
+const unchanged: Omit<Change, 'status'> = { cost: 0, delayMs: null, error: null, keepMs: null, result: null };
+
+function changes(outcome: Outcome): Partial<Change> & Pick<Change, 'status'> {
   switch (outcome.kind) {
     case 'retried':
       return { status: JobState.Pending, cost: 1, delayMs: outcome.delayMs, error: withoutNul(outcome.error) };
     case 'failed':
-      return { status: JobState.Failed, cost: 1, delayMs: null, error: withoutNul(outcome.error) };
+      return {
+        status: JobState.Failed,
+        cost: 1,
+        error: withoutNul(outcome.error),
+        keepMs: outcome.keepMs === undefined ? null : bounded(outcome.keepMs),
+      };
+    case 'snoozed':
+      return { status: JobState.Pending, delayMs: outcome.delayMs };
     case 'released':
       // Given back at once it keeps its place among those that wait.
-      return {
-        status: JobState.Pending,
-        cost: 0,
-        delayMs: outcome.delayMs === 0 ? null : outcome.delayMs,
-        error: null,
-      };
+      return { status: JobState.Pending, delayMs: outcome.delayMs === 0 ? null : outcome.delayMs };
     case 'expired':
-      return { status: JobState.Failed, cost: 0, delayMs: null, error: expiryError };
+      return { status: JobState.Failed, error: expiryError };
     case 'abandoned':
-      return { status: JobState.Running, cost: 0, delayMs: null, error: null };
+      return { status: JobState.Running };
     case 'completed':
-      throw new TypeError('a completed job has no row');
+      if (outcome.keep === undefined) throw new TypeError('a completed job that is not kept has no row');
+      return {
+        status: JobState.Completed,
+        keepMs: bounded(outcome.keep.keepMs),
+        result: outcome.keep.result ?? null,
+      };
   }
 }
 
 /** The `last_error` of a job that could not start in time. */
 const expiryError = 'expired: it could not start before its expiresAt';
+/** No statement takes Infinity. */
+function bounded(keepMs: number): number {
+  return Math.min(keepMs, foreverMs);
+}
 
 /** The `last_error` of a job that was interrupted too often is this text around the number of its interruptions. */
 export function interruptionError(maxInterruptions: number): readonly [before: string, after: string] {
@@ -160,6 +195,9 @@ export function interruptionError(maxInterruptions: number): readonly [before: s
     ` time(s) while it ran this job; maxInterruptions is ${maxInterruptions}`,
   ];
 }
+
+/** The finished states as they stand in a list of SQL. */
+export const finishedList = finishedStates.map((state) => `'${state}'`).join(', ');
 
 /** Text of a column that is never null and never anything else. */
 export function toText(value: unknown): string {

@@ -4,6 +4,7 @@ import { candidatesStatement, streamsStatement } from '../../../lib/stores/typeo
 import {
   expiredStatement,
   pendingTypesStatement as mysqlPendingTypes,
+  prunableStatements,
 } from '../../../lib/stores/typeorm/dialects/mysql-upkeep.js';
 import {
   exchangeStatement,
@@ -11,6 +12,7 @@ import {
 } from '../../../lib/stores/typeorm/dialects/postgres-exchange.js';
 import {
   disownStatement,
+  pruneStatement,
   foreignClaimsStatement,
   recoverStatement,
 } from '../../../lib/stores/typeorm/dialects/postgres-statements.js';
@@ -21,15 +23,17 @@ import { forEachDatabase, type TestDatabase } from '../../support/databases.js';
 import { claim, StoreRig } from '../../support/store-rig.js';
 
 const ofEach = 200_000;
-const others = 3 * ofEach;
+const others = 4 * ofEach;
 const claimOfTwo = { types: ['mine', 'other'], limit: 10, owner: 'ada', leaseMs: 1_000 };
 const streams = ['mine', 'other'].map((type) => ({ type, queue: 'default', priority: 0 }));
+const pruning = { failedForMs: 1_000, limit: 10 };
 const recovery = { owner: 'ada', maxInterruptions: 3, backoffMs: 0, limit: 10 };
 
 /** What no plan may say: that the whole table is read, or sorted. One of our own indexes over few rows may be walked through. */
-const walks = /seq scan|SCAN rws_jobs(?! USING (COVERING )?INDEX rws_jobs_(pending|running))|ALL rws_jobs|filesort of/i;
+const walks =
+  /seq scan|SCAN rws_jobs(?! USING (COVERING )?INDEX rws_jobs_(pending|running|finished))|ALL rws_jobs|filesort of/i;
 
-/** A crowd around the few jobs that are due here: jobs of another type in front of them, failed ones, and some for the far future. */
+/** A crowd around the few jobs that are due here: jobs of another type in front of them, some for the far future, failed and completed ones that stay for ever. */
 async function crowd(dataSource: DataSource, database: TestDatabase): Promise<void> {
   const id = {
     postgres: 'gen_random_uuid()',
@@ -41,11 +45,12 @@ async function crowd(dataSource: DataSource, database: TestDatabase): Promise<vo
     mysql: `seq_1_to_${others} AS s(n)`,
     sqlite: `n`,
   }[database.isSqlite ? 'sqlite' : (database.name as 'postgres' | 'mysql')];
-  const rows = `SELECT ${id}, CASE n % 3 WHEN 0 THEN 'foreign' ELSE 'mine' END, 'null',
-      CASE n % 3 WHEN 1 THEN 'failed' ELSE 'pending' END, 3,
-      CASE n % 3 WHEN 2 THEN 9000000000000 ELSE n END, 1
+  const rows = `SELECT ${id}, CASE n % 4 WHEN 0 THEN 'foreign' ELSE 'mine' END, 'null',
+      CASE n % 4 WHEN 1 THEN 'failed' WHEN 3 THEN 'completed' ELSE 'pending' END, 3,
+      CASE n % 4 WHEN 2 THEN 9000000000000 ELSE n END, 1,
+      CASE n % 4 WHEN 1 THEN 9000000000000 WHEN 3 THEN n END, CASE n % 4 WHEN 3 THEN 5000000000000000 END
     FROM ${numbers}`;
-  const columns = '(id, job_type, payload, status, max_retries, next_run_at, created_at)';
+  const columns = '(id, job_type, payload, status, max_retries, next_run_at, created_at, finished_at, keep_until)';
   const recursion = database.isSqlite
     ? `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${others}) `
     : '';
@@ -58,7 +63,7 @@ forEachDatabase((database) => {
 
   afterEach(() => rig.clear());
 
-  it('a claim finds its few jobs among 600 000 others, and reads hardly more than those', async () => {
+  it('a claim finds its few jobs among 800 000 others, and reads hardly more than those', async () => {
     const store = await rig.open();
     const dataSource = await rig.dataSource();
     await crowd(dataSource, database);
@@ -69,7 +74,9 @@ forEachDatabase((database) => {
     const plan = await planOf(dataSource, database);
 
     expect(plan.join('\n')).toMatch(/rws_jobs_pending|index for group-by/);
+    expect(plan.filter((line) => line.includes('rws_jobs_finished')).length).toBeGreaterThanOrEqual(2);
     expect(plan.filter((line) => walks.test(line))).toEqual([]);
+    expect(await store.prune(pruning)).toBe(0);
     const found = await claim(store, { types: ['mine', 'other'] });
     expect(found.map(({ id }) => id)).toEqual([...mine, lesser].map(({ id }) => id));
   }, 120_000);
@@ -91,6 +98,7 @@ async function postgresPlan(dataSource: DataSource): Promise<readonly string[]> 
     recoverStatement('rws_jobs', recovery),
     foreignClaimsStatement('rws_jobs', 'ada'),
     disownStatement('rws_jobs', 'ada', []),
+    pruneStatement('rws_jobs', pruning),
   ];
   for (const { text, values } of statements) {
     const rows: readonly Record<string, string>[] = await dataSource.query(`EXPLAIN ${text}`, [...values]);
@@ -107,6 +115,7 @@ async function mysqlPlan(dataSource: DataSource): Promise<readonly string[]> {
     streamsStatement('rws_jobs', ['mine', 'other']),
     streamsStatement('rws_jobs', undefined),
     mysqlPendingTypes('rws_jobs'),
+    ...prunableStatements('rws_jobs', pruning),
   ];
   for (const statement of [...claims, expiredStatement('rws_jobs', recovery)]) {
     const rows: readonly Record<string, unknown>[] = await dataSource.query(`EXPLAIN ${statement.text}`, [
@@ -138,5 +147,7 @@ async function sqlitePlan(dataSource: DataSource): Promise<readonly string[]> {
     ...statements.get('nextStream').all('mine', 'default', 0),
     ...statements.get('pendingTypes').all(),
     ...statements.get('expired').all('ada', Date.now(), '[]', 10),
+    ...statements.get('pruneKept').all(Date.now(), 10),
+    ...statements.get('pruneFailed').all(Date.now(), 10),
   ].map((row) => String(row['detail']));
 }

@@ -1,8 +1,9 @@
 import { Attempt } from '../../../lib/execution/attempt.js';
 import { Executor, type Execution } from '../../../lib/execution/executor.js';
 import { HandlerRegistry } from '../../../lib/handlers/handler-registry.js';
-import { InvalidPayloadError } from '../../../lib/model/errors.js';
-import { defaultBackoff } from '../../../lib/model/retry-policy.js';
+import { InvalidPayloadError, JobAbortedError } from '../../../lib/model/errors.js';
+import { defaultBackoff, resolveBackoff } from '../../../lib/model/retry-policy.js';
+import { Discard, RetryAfter, Snooze } from '../../../lib/model/steering.js';
 
 const silent = { debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -46,6 +47,48 @@ describe('Executor', () => {
 
     expect(outcome.kind).toBe('failed');
     expect(calls).toBe(0);
+  });
+});
+
+describe('Executor, told to stop', () => {
+  const stopped = (thrown: unknown): Promise<Execution> => {
+    const registry = new HandlerRegistry();
+    const run = (): never => {
+      throw thrown;
+    };
+    registry.add({ type: 'work', source: 'work', policy: {}, run });
+    const job = { id: '1', token: 't', type: 'work', payload: '', attempts: 0, maxRetries: 3, interruptions: 0 };
+    const attempt = new Attempt(job, 0, () => silent);
+    attempt.abort('shutdown');
+    return new Executor(registry, { backoff: defaultBackoff, timeout: 0 }).execute(attempt);
+  };
+
+  it('gives back a job whose handler throws', async () => {
+    expect((await stopped(new Error('stopped'))).outcome.kind).toBe('released');
+  });
+
+  it.each([
+    [new Discard('gone'), 'failed'],
+    [new RetryAfter(5), 'retried'],
+    [new Snooze(5), 'snoozed'],
+  ])('obeys a handler that steers all the same: %s', async (steering, kind) => {
+    expect((await stopped(steering)).outcome.kind).toBe(kind);
+  });
+});
+
+describe('Executor, after a timeout', () => {
+  it('shows the backoff function why', async () => {
+    const seen: unknown[] = [];
+    const backoff = resolveBackoff((attempt: number, error: unknown) => seen.push(attempt, error));
+    const registry = new HandlerRegistry();
+    const run = (): Promise<void> => new Promise(() => undefined);
+    registry.add({ type: 'work', source: 'work', policy: { backoff, timeout: 1 }, run });
+    const job = { id: '1', token: 't', type: 'work', payload: '', attempts: 4, maxRetries: 9, interruptions: 0 };
+
+    await new Executor(registry, { backoff: defaultBackoff, timeout: 0 }).execute(new Attempt(job, 0, () => silent));
+
+    expect(seen).toEqual([5, expect.any(JobAbortedError)]);
+    expect(seen[1]).toMatchObject({ reason: 'timeout', message: 'timed out after 1 ms' });
   });
 });
 

@@ -23,12 +23,23 @@ describe('@JobHandler', () => {
   });
 
   it('keeps what the handler says about its jobs', () => {
-    const [mark] = define('send_mail', { maxRetries: 0, backoff: { initial: 10 }, timeout: 5, instance: 'reports' });
+    const [mark] = define('send_mail', {
+      maxRetries: 0,
+      backoff: { initial: 10 },
+      timeout: 5,
+      retention: { completed: 'forever', failed: 9 },
+      instance: 'reports',
+    });
 
     expect(mark).toEqual({
       type: 'send_mail',
       instance: 'reports',
-      policy: { maxRetries: 0, backoff: { initial: 10, multiplier: 2, max: 3_600_000, jitter: 0 }, timeout: 5 },
+      policy: {
+        maxRetries: 0,
+        backoff: { kind: 'exponential', initial: 10, multiplier: 2, max: 3_600_000, jitter: 0 },
+        timeout: 5,
+        retention: { completed: Infinity, failed: 9 },
+      },
     });
   });
 
@@ -87,7 +98,10 @@ describe('@JobHandler', () => {
       { instance: '' },
       "instance must be 1 to 64 letters, digits, dots, dashes and underscores, like 'reports', got ''",
     ],
-    [{ retries: 3 }, "options has no option 'retries'; it has maxRetries, backoff, timeout, priority, queue, uniqueKey, instance"],
+    [
+      { retries: 3 },
+      "options has no option 'retries'; it has maxRetries, backoff, timeout, priority, queue, retention, uniqueKey, instance",
+    ],
     [{ uniqueKey: 'ada' }, "uniqueKey must be a function, got 'ada'"],
     [null, 'options must be an object, got null'],
   ])('refuses the options %j and names the method', (options, message) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { InvalidOptionError } from '../../../lib/model/errors.js';
-import { decideFailure, describeError } from '../../../lib/model/failure.js';
+import { decideFailure } from '../../../lib/model/decide-failure.js';
+import { describeError } from '../../../lib/model/failure.js';
 import { backoffDelay, defaultBackoff, resolveBackoff } from '../../../lib/model/retry-policy.js';
 
 describe('backoffDelay', () => {
@@ -59,7 +60,7 @@ describe('resolveBackoff', () => {
     [{ initial: '500' }, /got '500'/],
     [{ jitter: 2 }, /backoff.jitter must be a number from 0 to 1, got 2/],
     [{ max: 10 }, /backoff.max must be a duration in whole milliseconds from 500/],
-    [{ factor: 2 }, /backoff has no option 'factor'; it has initial, multiplier, max, jitter/],
+    [{ factor: 2 }, /backoff has no option 'factor'; it has kind, initial, multiplier, max, jitter, delay/],
     [7, /backoff must be an object, got 7/],
   ])('refuses %j and says why', (options, message) => {
     expect(() => resolveBackoff(options)).toThrow(InvalidOptionError);
@@ -80,13 +81,12 @@ describe('decideFailure', () => {
     [2, 'failed'],
     [9, 'failed'],
   ])('after %i failed attempts and two retries allowed the next failure is %s', (attempts, kind) => {
-    expect(decideFailure({ attempts }, 'boom', policy).kind).toBe(kind);
+    expect(decideFailure({ attempts }, 'boom', policy).outcome.kind).toBe(kind);
   });
 
   it('allows no retry where maxRetries is 0', () => {
     expect(decideFailure({ attempts: 0 }, 'boom', { ...policy, maxRetries: 0 })).toEqual({
-      kind: 'failed',
-      error: 'boom',
+      outcome: { kind: 'failed', error: 'boom' },
     });
   });
 });

@@ -246,8 +246,8 @@ describe('JobQueue', () => {
       ran.push(`attempt ${attempt}`);
       if (attempt === 1) throw new Error('boom');
     });
-    queue.submit(() => ran.push('delayed'), { delay: 40 });
-    queue.submit(() => ran.push('at a moment'), { runAt: clock.now() + 50 });
+    queue.submit(() => ran.push('delayed'), { delay: 400 });
+    queue.submit(() => ran.push('at a moment'), { runAt: clock.now() + 410 });
     await until(() => ran.length === 1);
 
     offMs = -3_600_000;

@@ -1,6 +1,6 @@
 import type { ClaimedJob, Lease } from '../../../model/job.js';
 import type { ClaimRequest, ExchangeRequest, ExchangeResult, Settlement } from '../../job-store.js';
-import { toSettledRow } from '../job-row.js';
+import { isGone, toSettledRow } from '../job-row.js';
 import type { Candidates, MysqlClaimer } from './mysql-claimer.js';
 import { retryMysql, UndoTransaction, type MysqlConnection, type MysqlConnections } from './mysql-pool.js';
 import { deleteCompletedStatement, lockHeldStatement, run, settleStatement, slicesOf } from './mysql-statements.js';
@@ -64,8 +64,8 @@ export class MysqlExchange {
   }
 
   private async settleAll(connection: MysqlConnection, settle: readonly Settlement[]): Promise<void> {
-    const completed = settle.filter(({ outcome }) => outcome.kind === 'completed');
-    const others = settle.filter(({ outcome }) => outcome.kind !== 'completed').map(toSettledRow);
+    const completed = settle.filter(isGone);
+    const others = settle.filter((settlement) => !isGone(settlement)).map(toSettledRow);
     for (const slice of slicesOf(completed)) {
       const { affected } = await run(connection, deleteCompletedStatement(this.table, slice));
       if (affected !== slice.length) throw new UndoTransaction();

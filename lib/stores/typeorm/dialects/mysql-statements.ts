@@ -1,3 +1,4 @@
+import { lineStart, longestHistory } from '../../../model/attempt-history.js';
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
@@ -11,7 +12,7 @@ export interface MysqlStatement {
   readonly values: readonly MysqlValue[];
 }
 
-const { Pending, Running, Failed } = JobState;
+const { Pending, Running } = JobState;
 
 /** How many rows a statement names at the most. */
 const mostNamed = 2_048;
@@ -32,6 +33,12 @@ export function slicesOf<T>(values: readonly T[]): readonly (readonly T[])[] {
 
 /** Epoch milliseconds of the server's clock, the same throughout a statement; in UTC, so that no hour comes twice. */
 export const mysqlNowMs = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)";
+
+/** The history with one more line, cut at its beginning; as it is where `line`, what comes behind the moment, is null. */
+export function mysqlAppended(history: string, line: string): string {
+  const longer = `CONCAT(COALESCE(${history}, ''), '${lineStart}', ${mysqlNowMs}, ${line})`;
+  return `COALESCE(RIGHT(${longer}, ${longestHistory}), ${history})`;
+}
 
 /**
  * How text reaches a utf8mb4 column. Over a connection of ours it is bound as it is. The app's connection may have any character
@@ -173,24 +180,35 @@ export function extendStatement(table: string, leases: readonly Lease[], leaseMs
   };
 }
 
+/** What a settlement binds for each row, and as what the server reads each part. */
+const settledParts: readonly [column: string, value: (row: SettledRow) => string | number | null][] = [
+  ['id CHAR(36) CHARACTER SET ascii', ({ id }) => id],
+  ['token VARCHAR(80) CHARACTER SET ascii', ({ token }) => token],
+  ['status VARCHAR(16) CHARACTER SET ascii', ({ status }) => status],
+  ['cost INT', ({ cost }) => cost],
+  ['delay_ms BIGINT', ({ delayMs }) => delayMs],
+  ['error LONGTEXT CHARACTER SET utf8mb4', ({ error }) => error],
+  ['is_finished INT', ({ isFinished }) => (isFinished ? 1 : 0)],
+  ['keep_ms BIGINT', ({ keepMs }) => keepMs],
+  ['result LONGTEXT CHARACTER SET utf8mb4', ({ result }) => result],
+  ['line LONGTEXT CHARACTER SET utf8mb4', ({ line }) => line],
+];
+
 /** One row of JSON for each outcome, so that one text does for any number of them. */
 export function settleStatement(table: string, rows: readonly SettledRow[]): MysqlStatement {
-  const outcomes = rows.map((row) => [row.id, row.token, row.status, row.cost, row.delayMs, row.error]);
+  const columns = settledParts.map(([column], index) => `${column} PATH '$[${index}]' ERROR ON ERROR`);
+  const outcomes = rows.map((row) => settledParts.map(([, value]) => value(row)));
   return {
-    text: `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (
-        id CHAR(36) CHARACTER SET ascii PATH '$[0]' ERROR ON ERROR,
-        token VARCHAR(80) CHARACTER SET ascii PATH '$[1]' ERROR ON ERROR,
-        status VARCHAR(16) CHARACTER SET ascii PATH '$[2]' ERROR ON ERROR,
-        cost INT PATH '$[3]' ERROR ON ERROR,
-        delay_ms BIGINT PATH '$[4]' ERROR ON ERROR,
-        error LONGTEXT CHARACTER SET utf8mb4 PATH '$[5]' ERROR ON ERROR
-      )) AS o
+    text: `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (${columns.join(', ')})) AS o
       STRAIGHT_JOIN ${table} AS j FORCE INDEX (PRIMARY) ON j.id = o.id AND j.claim_token = o.token
       SET j.status = o.status,
         j.attempts = j.attempts + o.cost,
         j.next_run_at = COALESCE(${mysqlNowMs} + o.delay_ms, j.next_run_at),
         j.last_error = COALESCE(o.error, j.last_error),
-        j.finished_at = CASE WHEN o.status = '${Failed}' THEN ${mysqlNowMs} END,
+        j.finished_at = CASE WHEN o.is_finished = 1 THEN ${mysqlNowMs} END,
+        j.keep_until = ${mysqlNowMs} + o.keep_ms,
+        j.result = o.result,
+        j.history = ${mysqlAppended('j.history', 'o.line')},
         j.lease_until = CASE WHEN o.status = '${Running}' THEN j.lease_until END,
         j.claimed_by = NULL,
         j.claim_token = NULL`,

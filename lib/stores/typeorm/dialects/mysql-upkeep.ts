@@ -1,7 +1,8 @@
+import { interruptedLine } from '../../../model/attempt-history.js';
 import { JobState } from '../../../model/job-state.js';
 import type { PruneRequest, RecoverRequest } from '../../job-store.js';
-import { interruptionError } from '../job-row.js';
-import { byId, inList, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
+import { finishedList, interruptionError } from '../job-row.js';
+import { byId, inList, mysqlAppended, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
 
 const { Pending, Running, Failed } = JobState;
 
@@ -61,6 +62,8 @@ export function recoverStatement(table: string, ids: readonly string[], request:
           ELSE LEAST(next_run_at, ${mysqlNowMs})
         END,
         finished_at = CASE WHEN ${isFailed} THEN ${mysqlNowMs} END,
+        keep_until = NULL,
+        history = ${mysqlAppended('history', 'CASE WHEN claimed_by IS NOT NULL THEN CONCAT(?, attempts + 1, ?) END')},
         interruptions = interruptions + CASE WHEN claimed_by IS NULL THEN 0 ELSE 1 END,
         claimed_by = NULL,
         claim_token = NULL,
@@ -74,6 +77,7 @@ export function recoverStatement(table: string, ids: readonly string[], request:
       maxInterruptions,
       backoffMs,
       maxInterruptions,
+      ...interruptedLine,
       ...list.values,
     ],
   };
@@ -87,23 +91,29 @@ export function recoveredStatement(table: string, ids: readonly string[]): Mysql
   };
 }
 
-/** By ids that were looked up without a lock: a locking search by time would lock what it passes. */
-export function prunableStatement(table: string, { failedForMs, limit }: PruneRequest): MysqlStatement {
+/**
+ * By ids that were looked up without a lock: a locking search by time would lock what it passes. Both orders are that of the index, so
+ * that no more rows are read than go.
+ */
+export function prunableStatements(table: string, { failedForMs, limit }: PruneRequest): readonly MysqlStatement[] {
   const most = Math.max(1, Math.floor(limit));
-  return {
-    text: `SELECT id FROM ${table}
-      WHERE status = '${Failed}' AND finished_at <= ${mysqlNowMs} - ?
-      ORDER BY finished_at LIMIT ${most}`,
-    values: [failedForMs],
-  };
+  const first = (condition: string, order: string): string =>
+    `SELECT id FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT ${most}`;
+  const kept = { text: first(keptLongEnough, 'keep_until'), values: [] };
+  if (!Number.isFinite(failedForMs)) return [kept];
+  return [kept, { text: first(failedLongAgo, 'finished_at'), values: [failedForMs] }];
 }
 
-export function pruneStatement(table: string, ids: readonly string[], failedForMs: number): MysqlStatement {
+const keptLongEnough = `finished_at IS NOT NULL AND keep_until <= ${mysqlNowMs} AND status IN (${finishedList})`;
+const failedLongAgo = `keep_until IS NULL AND finished_at <= ${mysqlNowMs} - ? AND status = '${Failed}'`;
+
+export function pruneStatement(table: string, ids: readonly string[], { failedForMs }: PruneRequest): MysqlStatement {
   const list = inList(ids);
+  const hasLimit = Number.isFinite(failedForMs);
+  const isOver = hasLimit ? `(${keptLongEnough}) OR (${failedLongAgo})` : keptLongEnough;
   return {
-    text: `DELETE j FROM ${table} AS j FORCE INDEX (PRIMARY)
-      WHERE id IN (${list.marks}) AND status = '${Failed}' AND finished_at <= ${mysqlNowMs} - ?`,
-    values: [...list.values, failedForMs],
+    text: `DELETE j FROM ${table} AS j FORCE INDEX (PRIMARY) WHERE id IN (${list.marks}) AND (${isOver})`,
+    values: hasLimit ? [...list.values, failedForMs] : list.values,
   };
 }
 

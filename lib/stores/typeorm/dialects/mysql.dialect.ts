@@ -29,7 +29,7 @@ import {
   disownStatement,
   expiredStatement,
   foreignClaimsStatement,
-  prunableStatement,
+  prunableStatements,
   pruneStatement,
   lockExpiredStatement,
   ownedStatement,
@@ -150,10 +150,13 @@ export class MysqlDialect implements SqlDialect {
   async prune(request: PruneRequest): Promise<number> {
     const { table } = this.names;
     const { connections } = this.parts();
-    const { rows } = await connections.use((connection) => run(connection, prunableStatement(table, request)));
-    if (rows.length === 0) return 0;
-    const ids = rows.map((row) => toText(row['id']));
-    const statement = pruneStatement(table, ids, request.failedForMs);
+    const ids: string[] = [];
+    for (const statement of prunableStatements(table, request)) {
+      const { rows } = await connections.use((connection) => run(connection, statement));
+      ids.push(...rows.map((row) => toText(row['id'])));
+    }
+    if (ids.length === 0) return 0;
+    const statement = pruneStatement(table, ids, request);
     return (await retryMysql(() => connections.use((connection) => run(connection, statement)))).affected;
   }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { JobState } from '../../../model/job-state.js';
 import type { ClaimRequest, ExchangeRequest, QueueScope } from '../../job-store.js';
-import { claimedColumns, toSettledRow, type SettledRow } from '../job-row.js';
-import { pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } from './postgres-values.js';
+import { claimedColumns, isGone, toSettledRow, type SettledRow } from '../job-row.js';
+import { pgAppended, pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } from './postgres-values.js';
 
-const { Pending, Running, Failed } = JobState;
+const { Pending, Running } = JobState;
 
 /** How many more rows than needed are looked at beside the double, for those that others are just claiming. */
 const spare = 32;
@@ -16,8 +16,8 @@ const spare = 32;
  */
 export function exchangeStatement(table: string, { settle, claim }: ExchangeRequest): PgStatement {
   const values = new PgValues();
-  const completed = settle.filter(({ outcome }) => outcome.kind === 'completed');
-  const others = settle.filter(({ outcome }) => outcome.kind !== 'completed').map(toSettledRow);
+  const completed = settle.filter(isGone);
+  const others = settle.filter((settlement) => !isGone(settlement)).map(toSettledRow);
   const parts = [pgMomentPart];
   const answers: string[] = [];
   if (claim !== undefined) {
@@ -45,11 +45,17 @@ function bindOutcomes(values: PgValues, rows: readonly SettledRow[]): string {
   const statuses = rows.map(({ status }) => status);
   const costs = rows.map(({ cost }) => cost);
   const delays = rows.map(({ delayMs }) => delayMs);
+  const keeps = rows.map(({ keepMs }) => keepMs);
+  const finishes = rows.map(({ isFinished }) => (isFinished ? 1 : 0));
   return [
     values.bindPlain(statuses, 'text'),
     values.bindPlain(costs, 'integer'),
     values.bindPlain(delays, 'bigint'),
     values.bindTexts(rows.map(({ error }) => error)),
+    values.bindPlain(finishes, 'integer'),
+    values.bindPlain(keeps, 'bigint'),
+    values.bindTexts(rows.map(({ result }) => result)),
+    values.bindTexts(rows.map(({ line }) => line)),
   ].join(', ');
 }
 
@@ -64,11 +70,14 @@ function updateSettled(table: string, { ids, tokens }: BoundLeases, outcomes: st
       attempts = j.attempts + o.cost,
       next_run_at = COALESCE(${pgMoment} + o.delay_ms, j.next_run_at),
       last_error = COALESCE(o.error, j.last_error),
-      finished_at = CASE WHEN o.status = '${Failed}' THEN ${pgMoment} END,
+      finished_at = CASE WHEN o.is_finished = 1 THEN ${pgMoment} END,
+      keep_until = ${pgMoment} + o.keep_ms,
+      result = o.result,
+      history = ${pgAppended('j.history', 'o.line')},
       claim_token = NULL,
       claimed_by = NULL,
       lease_until = CASE WHEN o.status = '${Running}' THEN j.lease_until END
-    FROM unnest(${ids}, ${tokens}, ${outcomes}) AS o(id, token, status, cost, delay_ms, error)
+    FROM unnest(${ids}, ${tokens}, ${outcomes}) AS o(id, token, status, cost, delay_ms, error, is_finished, keep_ms, result, line)
     WHERE j.id = ANY(${ids}) AND j.id = o.id AND j.claim_token = o.token
     RETURNING o.token`;
 }

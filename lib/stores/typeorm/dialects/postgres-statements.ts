@@ -1,9 +1,10 @@
 import type { Lease, NewJob } from '../../../model/job.js';
+import { interruptedLine } from '../../../model/attempt-history.js';
 import { JobState } from '../../../model/job-state.js';
 import type { PruneRequest, RecoverRequest } from '../../job-store.js';
 import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
-import { interruptionError, toNewRow, type NewRow } from '../job-row.js';
-import { pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
+import { finishedList, interruptionError, toNewRow, type NewRow } from '../job-row.js';
+import { pgAppended, pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
 const { Pending, Running, Failed } = JobState;
 
@@ -55,6 +56,7 @@ export function newRows(values: PgValues, jobs: readonly NewJob[], beside = ''):
 function bindPlain(values: PgValues, rows: readonly NewRow[]): string {
   const ids = rows.map(({ id }) => id);
   const retries = rows.map(({ maxRetries }) => maxRetries);
+  const timeouts = rows.map(({ timeoutMs }) => timeoutMs);
   const moments = rows.map(({ runAt }) => runAt);
   const delays = rows.map(({ delayMs }) => delayMs);
   return [
@@ -62,6 +64,7 @@ function bindPlain(values: PgValues, rows: readonly NewRow[]): string {
     values.bindTexts(rows.map(({ type }) => type)),
     values.bindTexts(rows.map(({ payload }) => payload)),
     values.bindPlain(retries, 'integer'),
+    values.bindPlain(timeouts, 'bigint'),
     values.bindPlain(moments, 'bigint'),
     values.bindPlain(delays, 'bigint'),
   ].join(', ');
@@ -88,13 +91,8 @@ export function extendStatement(table: string, leases: readonly Lease[], leaseMs
   return { text, values: values.list };
 }
 
-/** The end of a lease counts as an interruption unless the claim was given up on purpose: then `claimed_by` is null. */
-export function recoverStatement(table: string, request: RecoverRequest): PgStatement {
-  const values = new PgValues();
-  const [before, after] = interruptionError(request.maxInterruptions);
-  const text = `
-    WITH ${pgMomentPart},
-    expired AS (
+function expiredPart(table: string, request: RecoverRequest, values: PgValues): string {
+  return `expired AS (
       SELECT id,
         interruptions + (claimed_by IS NOT NULL)::integer AS interruptions,
         claimed_by IS NOT NULL AND interruptions > 0 AS is_repeated,
@@ -107,7 +105,18 @@ export function recoverStatement(table: string, request: RecoverRequest): PgStat
       ORDER BY lease_until, id
       LIMIT ${values.bind(request.limit, 'integer')}
       FOR UPDATE SKIP LOCKED
-    )
+    )`;
+}
+
+/** The end of a lease counts as an interruption unless the claim was given up on purpose: then `claimed_by` is null. */
+export function recoverStatement(table: string, request: RecoverRequest): PgStatement {
+  const values = new PgValues();
+  const [before, after] = interruptionError(request.maxInterruptions);
+  const [lineBefore, lineAfter] = interruptedLine;
+  const line = `${values.bind(lineBefore, 'text')} || (j.attempts + 1) || ${values.bind(lineAfter, 'text')}`;
+  const text = `
+    WITH ${pgMomentPart},
+    ${expiredPart(table, request, values)}
     UPDATE ${table} AS j
     SET status = CASE WHEN e.is_failed THEN '${Failed}' ELSE '${Pending}' END,
       interruptions = e.interruptions,
@@ -121,6 +130,8 @@ export function recoverStatement(table: string, request: RecoverRequest): PgStat
         ELSE j.last_error
       END,
       finished_at = CASE WHEN e.is_failed THEN ${pgMoment} END,
+      keep_until = NULL,
+      history = ${pgAppended('j.history', `CASE WHEN j.claimed_by IS NOT NULL THEN ${line} END`)},
       claim_token = NULL,
       claimed_by = NULL,
       lease_until = NULL
@@ -139,18 +150,22 @@ export function foreignClaimsStatement(table: string, owner: string): PgStatemen
   return { text, values: [owner] };
 }
 
+/** Both orders are that of the index, so that no more rows are read than go. */
 export function pruneStatement(table: string, { failedForMs, limit }: PruneRequest): PgStatement {
   const values = new PgValues();
-  const text = `
-    DELETE FROM ${table}
-    WHERE ctid = ANY(ARRAY(
+  const most = values.bind(limit, 'integer');
+  const first = (condition: string): string => `ARRAY(
       SELECT ctid FROM ${table}
-      WHERE status = '${Failed}' AND finished_at <= ${pgNowMs} - ${values.bind(failedForMs, 'bigint')}
-      ORDER BY finished_at
-      LIMIT ${values.bind(limit, 'integer')}
+      WHERE ${condition}
+      ORDER BY keep_until, finished_at
+      LIMIT ${most}
       FOR UPDATE SKIP LOCKED
-    ))`;
-  return { text, values: values.list };
+    )`;
+  const kept = first(`finished_at IS NOT NULL AND keep_until <= ${pgNowMs} AND status IN (${finishedList})`);
+  const until = Number.isFinite(failedForMs) ? values.bind(failedForMs, 'bigint') : undefined;
+  const failed = `keep_until IS NULL AND finished_at <= ${pgNowMs} - ${until} AND status = '${Failed}'`;
+  const places = until === undefined ? kept : `${kept} || ${first(failed)}`;
+  return { text: `DELETE FROM ${table} WHERE ctid = ANY(${places})`, values: values.list };
 }
 
 export function disownStatement(table: string, owner: string, held: readonly Lease[]): PgStatement {

@@ -1,3 +1,4 @@
+import { lineStart, longestHistory } from '../../../model/attempt-history.js';
 import type { Lease } from '../../../model/job.js';
 
 /** A text with its values, for one trip to the server. Never a named statement: poolers hand each trip to another server. */
@@ -51,3 +52,9 @@ export const pgNowMs = 'floor(extract(epoch FROM statement_timestamp()) * 1000):
 /** The same once for the whole statement, to be read with `pgMoment`. */
 export const pgMomentPart = `moment AS MATERIALIZED (SELECT ${pgNowMs} AS ms)`;
 export const pgMoment = '(SELECT ms FROM moment)';
+
+/** The history with one more line, cut at its beginning; as it is where `line`, what comes behind the moment, is null. */
+export function pgAppended(history: string, line: string): string {
+  const longer = `COALESCE(${history}, '') || '${lineStart}' || ${pgMoment} || ${line}`;
+  return `COALESCE(right(${longer}, ${longestHistory}), ${history})`;
+}

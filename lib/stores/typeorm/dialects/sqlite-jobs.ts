@@ -1,9 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import type { EnqueueResult } from '../../../model/enqueue-result.js';
+import { interruptedLine, lineStart } from '../../../model/attempt-history.js';
 import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
-import type { ClaimRequest, ForeignClaims, RecoveredJob, RecoverRequest, Settlement } from '../../job-store.js';
-import { interruptionError, toClaimedJob, toForeignClaims, toSettledRow, toText, type Row } from '../job-row.js';
+import type {
+  ClaimRequest,
+  ForeignClaims,
+  PruneRequest,
+  RecoveredJob,
+  RecoverRequest,
+  Settlement,
+} from '../../job-store.js';
+import {
+  interruptionError,
+  isGone,
+  toClaimedJob,
+  toForeignClaims,
+  toSettledRow,
+  toText,
+  type Row,
+} from '../job-row.js';
 import { compareDue, isInScope, toStream, type Stream } from '../streams.js';
 import type { SqlNames } from '../table-name.js';
 import { SqliteAdmission } from './sqlite-admission.js';
@@ -94,14 +110,18 @@ export class SqliteJobs {
     const state = isFailed ? JobState.Failed : JobState.Pending;
     const error = isFailed ? interruptionError(maxInterruptions).join(String(interruptions)) : null;
     const id = idOf(row);
+    const attempt = Number(row['attempts']) + 1;
+    const line = isCounted ? lineAt(now, interruptedLine.join(String(attempt))) : null;
     this.statements
       .get('recover')
-      .run(state, interruptions, isFailed ? before : dueAt, error, isFailed ? now : null, id);
+      .run(state, interruptions, isFailed ? before : dueAt, error, isFailed ? now : null, line, id);
     return { id, type: toText(row['job_type']), interruptions, state };
   }
 
-  prune(failedUntil: number, limit: number): number {
-    return this.statements.get('prune').run(failedUntil, limit).changes;
+  prune({ failedForMs, limit }: PruneRequest, now: number): number {
+    const { changes } = this.statements.get('pruneKept').run(now, limit);
+    if (!Number.isFinite(failedForMs)) return changes;
+    return changes + this.statements.get('pruneFailed').run(now - failedForMs, limit).changes;
   }
 
   disown(owner: string, held: readonly Lease[]): number {
@@ -120,14 +140,20 @@ export class SqliteJobs {
       .map((row) => toText(row['job_type']));
   }
 
-  private settleOne({ outcome, ...lease }: Settlement, now: number): boolean {
-    if (outcome.kind === 'completed')
-      return this.statements.get('deleteCompleted').run(lease.id, lease.token).changes > 0;
-    const { status, cost, delayMs, error } = toSettledRow({ ...lease, outcome });
-    const dueAt = delayMs === null ? null : now + delayMs;
-    const finishedAt = status === JobState.Failed ? now : null;
-    const settle = this.statements.get('settle');
-    return settle.run(status, cost, dueAt, error, finishedAt, status, lease.id, lease.token).changes > 0;
+  private settleOne(settlement: Settlement, now: number): boolean {
+    const { id, token } = settlement;
+    if (isGone(settlement)) return this.statements.get('deleteCompleted').run(id, token).changes > 0;
+    const { status, cost, delayMs, error, isFinished, keepMs, result, line } = toSettledRow(settlement);
+    const outcome = [
+      cost,
+      delayMs === null ? null : now + delayMs,
+      error,
+      isFinished ? now : null,
+      keepMs === null ? null : now + keepMs,
+      result,
+      line === null ? null : lineAt(now, line),
+    ];
+    return this.statements.get('settle').run(status, ...outcome, status, id, token).changes > 0;
   }
 
   /** One step in the index for each stream. */
@@ -154,6 +180,11 @@ export class SqliteJobs {
       for (const cursor of cursors) cursor.return?.();
     }
   }
+}
+
+/** A line of the history, with its moment. */
+function lineAt(now: number, line: string): string {
+  return lineStart + String(now) + line;
 }
 
 function mergeByDue(cursors: readonly Iterator<Row>[], limit: number): readonly Row[] {

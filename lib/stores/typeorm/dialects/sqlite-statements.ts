@@ -1,12 +1,16 @@
+import { longestHistory } from '../../../model/attempt-history.js';
 import { JobState } from '../../../model/job-state.js';
 import type { ExtraColumn } from '../extra-columns.js';
-import { claimedColumns } from '../job-row.js';
+import { claimedColumns, finishedList } from '../job-row.js';
 import { holdsKey } from '../migrations/0001-create-jobs.js';
 import { admissionTexts } from './sqlite-admission-texts.js';
 import type { SqlNames } from '../table-name.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
 
 const { Pending, Running, Failed } = JobState;
+
+/** The history with one more line, cut at its beginning; as it is where the line is null. */
+const appended = `COALESCE(substr(COALESCE(history, '') || ?, -${longestHistory}), history)`;
 
 /**
  * The statements of one connection, each prepared when it is first needed: once for every connection. Values are bound in the order of
@@ -20,13 +24,7 @@ export class SqliteStatements {
     private readonly handle: SqliteHandle,
     private readonly names: Pick<SqlNames, 'table' | 'slots'>,
   ) {
-    const { table, slots } = names;
-    this.texts = {
-      ...workingTexts(table),
-      ...steppingTexts(table),
-      ...admissionTexts(table, slots),
-      ...upkeepTexts(table),
-    };
+    this.texts = textsOf(names);
   }
 
   /** Binds id, job_type, payload, max_retries, next_run_at, created_at, and the extra columns. Stores nothing where the key is taken. */
@@ -55,17 +53,23 @@ export class SqliteStatements {
   }
 }
 
-type StatementName =
-  | keyof ReturnType<typeof workingTexts>
-  | keyof ReturnType<typeof steppingTexts>
-  | keyof ReturnType<typeof admissionTexts>
-  | keyof ReturnType<typeof upkeepTexts>;
+type StatementName = keyof ReturnType<typeof textsOf>;
+
+function textsOf({ table, slots }: Pick<SqlNames, 'table' | 'slots'>) {
+  return {
+    ...workingTexts(table),
+    ...steppingTexts(table),
+    ...admissionTexts(table, slots),
+    ...upkeepTexts(table),
+    ...pruneTexts(table),
+  };
+}
 
 function workingTexts(table: string) {
   return {
     /** id, claim_token */
     deleteCompleted: `DELETE FROM ${table} WHERE id = ? AND claim_token = ?`,
-    /** status, added attempts, next_run_at or null, last_error or null, finished_at or null, status again, id, claim_token */
+    /** status, added attempts, next_run_at or null, last_error or null, finished_at or null, keep_until or null, result or null, line or null, status again, id, claim_token */
     settle: `
       UPDATE ${table}
       SET status = ?,
@@ -73,6 +77,9 @@ function workingTexts(table: string) {
         next_run_at = COALESCE(?, next_run_at),
         last_error = COALESCE(?, last_error),
         finished_at = ?,
+        keep_until = ?,
+        result = ?,
+        history = ${appended},
         claim_token = NULL,
         claimed_by = NULL,
         lease_until = CASE WHEN ? = '${Running}' THEN lease_until END
@@ -130,12 +137,12 @@ function upkeepTexts(table: string) {
       GROUP BY claimed_by`,
     /** owner, now, dead owners as JSON, limit */
     expired: `
-      SELECT id, job_type, interruptions, claimed_by, next_run_at FROM ${table}
+      SELECT id, job_type, attempts, interruptions, claimed_by, next_run_at FROM ${table}
       WHERE status = '${Running}' AND claimed_by IS NOT ?
         AND (lease_until IS NULL OR lease_until <= ? OR claimed_by IN (SELECT value FROM json_each(?)))
       ORDER BY lease_until, id
       LIMIT ?`,
-    /** status, interruptions, next_run_at, last_error or null, finished_at or null, id */
+    /** status, interruptions, next_run_at, last_error or null, finished_at or null, line or null, id */
     recover: `
       UPDATE ${table}
       SET status = ?,
@@ -143,16 +150,12 @@ function upkeepTexts(table: string) {
         next_run_at = ?,
         last_error = COALESCE(?, last_error),
         finished_at = ?,
+        keep_until = NULL,
+        history = ${appended},
         claim_token = NULL,
         claimed_by = NULL,
         lease_until = NULL
       WHERE id = ?`,
-    /** finished_at, limit */
-    prune: `
-      DELETE FROM ${table}
-      WHERE rowid IN (
-        SELECT rowid FROM ${table} WHERE status = '${Failed}' AND finished_at <= ? ORDER BY finished_at LIMIT ?
-      )`,
     /** claimed_by */
     owned: `SELECT id, claim_token FROM ${table} WHERE status = '${Running}' AND claimed_by = ?`,
     /** id */
@@ -160,5 +163,29 @@ function upkeepTexts(table: string) {
       UPDATE ${table}
       SET status = '${Pending}', claim_token = NULL, claimed_by = NULL, lease_until = NULL
       WHERE id = ?`,
+  };
+}
+
+/** Both orders are that of the index, so that no more rows are read than go. */
+function pruneTexts(table: string) {
+  return {
+    /** now, limit */
+    pruneKept: `
+      DELETE FROM ${table}
+      WHERE rowid IN (
+        SELECT rowid FROM ${table}
+        WHERE finished_at IS NOT NULL AND keep_until <= ? AND status IN (${finishedList})
+        ORDER BY keep_until, finished_at
+        LIMIT ?
+      )`,
+    /** finished_at, limit */
+    pruneFailed: `
+      DELETE FROM ${table}
+      WHERE rowid IN (
+        SELECT rowid FROM ${table}
+        WHERE keep_until IS NULL AND finished_at <= ? AND status = '${Failed}'
+        ORDER BY keep_until, finished_at
+        LIMIT ?
+      )`,
   };
 }

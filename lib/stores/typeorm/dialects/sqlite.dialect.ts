@@ -105,8 +105,8 @@ export class SqliteDialect implements SqlDialect {
     });
   }
 
-  prune({ failedForMs, limit }: PruneRequest): Promise<number> {
-    return this.write((own) => own.prune(this.now() - failedForMs, limit));
+  prune(request: PruneRequest): Promise<number> {
+    return this.write((own) => own.prune(request, this.now()));
   }
 
   pruneSlots(limit: number): Promise<number> {

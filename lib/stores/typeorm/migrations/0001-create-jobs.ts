@@ -3,7 +3,7 @@ import { defaultQueue, longestQueueName } from '../../../model/queue-name.js';
 import { slotsSuffix } from '../table-name.js';
 import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
 
-const { Pending, Running, Failed } = JobState;
+const { Pending, Running } = JobState;
 const ascii = 'CHARACTER SET ascii COLLATE ascii_bin';
 /** Names charset and collation itself: a server's default may be latin1, and may take `sync` and `Sync` for one type. */
 const utf8 = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
@@ -42,6 +42,7 @@ export const createJobs: Migration = {
     addable('priority', count(0)),
     addable('attempts', count(0)),
     addable('max_retries', count(3)),
+    addable('timeout', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     needed('next_run_at', {
       postgres: 'bigint NOT NULL',
       mysql: 'BIGINT NOT NULL',
@@ -62,6 +63,9 @@ export const createJobs: Migration = {
     addable('tags', { postgres: 'text', mysql: `TEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('unique_key', { postgres: 'text COLLATE "C"', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
     addable('held_key', { mysql: `VARCHAR(511) ${utf8} GENERATED ALWAYS AS (${heldKey}) STORED` }),
+    addable('keep_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
+    addable('result', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('history', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
   ],
   indexes: [
     {
@@ -80,11 +84,12 @@ export const createJobs: Migration = {
       },
     },
     {
-      suffix: 'failed',
+      // Those with a moment of their own lie apart from those that the queue judges, so that neither is read to find the other.
+      suffix: 'finished',
       definition: {
-        postgres: `(finished_at) WHERE status = '${Failed}'`,
-        mysql: '(finished_at)',
-        sqlite: `(finished_at) WHERE status = '${Failed}'`,
+        postgres: '(keep_until, finished_at) WHERE finished_at IS NOT NULL',
+        mysql: '(keep_until, finished_at)',
+        sqlite: '(keep_until, finished_at) WHERE finished_at IS NOT NULL',
       },
     },
     {

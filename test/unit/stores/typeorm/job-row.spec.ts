@@ -7,6 +7,7 @@ const row = {
   payload: '1',
   attempts: '10',
   max_retries: 3n,
+  timeout: '5000',
   interruptions: 0,
   created_at: '1764000000000',
   expires_at: null,
@@ -23,6 +24,7 @@ describe('toClaimedJob', () => {
       payload: '1',
       attempts: 10,
       maxRetries: 3,
+      timeoutMs: 5_000,
       interruptions: 0,
       createdAt: 1_764_000_000_000,
     });
@@ -39,6 +41,11 @@ describe('toClaimedJob', () => {
     ['nonsense', undefined],
   ])('reads tags, and takes what are none for none: %s', (tags, expected) => {
     expect(toClaimedJob({ ...row, tags }, facts).tags).toEqual(expected);
+  });
+
+  it('tells no timeout from one of 0', () => {
+    expect(toClaimedJob({ ...row, timeout: null }, facts).timeoutMs).toBeUndefined();
+    expect(toClaimedJob({ ...row, timeout: 0 }, facts).timeoutMs).toBe(0);
   });
 
   it('refuses a row without text where text belongs', () => {
@@ -60,22 +67,51 @@ describe('toSettledRow', () => {
     ],
     [
       { kind: 'failed', error: 'bo\0om' },
-      { status: 'failed', cost: 1, delayMs: null, error: 'boom' },
+      { status: 'failed', cost: 1, error: 'boom', isFinished: true },
+    ],
+    [
+      { kind: 'failed', error: 'boom', keepMs: 7 },
+      { status: 'failed', cost: 1, error: 'boom', isFinished: true, keepMs: 7 },
+    ],
+    [
+      { kind: 'completed', keep: { keepMs: 9, result: '{"a":1}' } },
+      { status: 'completed', isFinished: true, keepMs: 9, result: '{"a":1}' },
+    ],
+    [
+      { kind: 'completed', keep: { keepMs: 9, result: undefined } },
+      { status: 'completed', isFinished: true, keepMs: 9 },
+    ],
+    [
+      { kind: 'snoozed', delayMs: 5, reason: 'later' },
+      { status: 'pending', delayMs: 5 },
     ],
     [
       { kind: 'released', delayMs: 5 },
-      { status: 'pending', cost: 0, delayMs: 5, error: null },
+      { status: 'pending', delayMs: 5 },
     ],
-    [
-      { kind: 'released', delayMs: 0 },
-      { status: 'pending', cost: 0, delayMs: null, error: null },
-    ],
-    [{ kind: 'abandoned' }, { status: 'running', cost: 0, delayMs: null, error: null }],
+    [{ kind: 'released', delayMs: 0 }, { status: 'pending' }],
+    [{ kind: 'abandoned' }, { status: 'running' }],
   ])('of %j', (outcome, expected) => {
-    expect(settled(outcome)).toEqual({ id: 'id', token: 'token', ...expected });
+    const unchanged = {
+      cost: 0,
+      delayMs: null,
+      error: null,
+      isFinished: false,
+      keepMs: null,
+      result: null,
+      line: null,
+    };
+
+    expect(settled(outcome)).toEqual({ id: 'id', token: 'token', ...unchanged, ...expected });
   });
 
-  it('has none for a completed job', () => {
+  it('keeps for ever by a number that every database holds, and that stays exact when a moment is added', () => {
+    const { keepMs } = settled({ kind: 'completed', keep: { keepMs: Infinity, result: undefined } });
+
+    expect(Number.isSafeInteger(Number(keepMs) + Date.now())).toBe(true);
+  });
+
+  it('has none for a completed job that is not kept', () => {
     expect(() => settled({ kind: 'completed' })).toThrow(TypeError);
   });
 });
