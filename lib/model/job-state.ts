@@ -9,20 +9,35 @@ export const JobState = {
   Pending: 'pending',
   Running: 'running',
   Failed: 'failed',
+  Cancelled: 'cancelled',
 } as const;
 
 export type JobState = (typeof JobState)[keyof typeof JobState];
+
+/** The states in which a job is over and its row is kept. */
+export type EndedState = Extract<JobState, 'failed' | 'cancelled'>;
+
+export const endedStates: readonly EndedState[] = [JobState.Failed, JobState.Cancelled];
 
 /** What a job can become; `gone` stands for the deleted row. */
 export type NextState = JobState | 'gone';
 
 const legal: Readonly<Record<JobState, readonly NextState[]>> = {
-  pending: ['running', 'gone'],
-  running: ['gone', 'pending', 'failed'],
+  pending: ['running', 'cancelled', 'gone'],
+  running: ['gone', 'pending', 'failed', 'cancelled'],
   failed: ['pending', 'gone'],
+  cancelled: ['pending', 'gone'],
 };
 
 /** Says whether a job in state `from` may become `to`. The one table of legal transitions. */
 export function mayBecome(from: JobState, to: NextState): boolean {
   return legal[from].includes(to);
 }
+
+/** What somebody from outside may do to a job, and in which of its states. A running job ends by itself or is cancelled. */
+export const controllable = {
+  cancel: [JobState.Pending, JobState.Running],
+  retry: [JobState.Failed, JobState.Cancelled],
+  delete: [JobState.Pending, JobState.Failed, JobState.Cancelled],
+  edit: [JobState.Pending],
+} as const satisfies Record<string, readonly JobState[]>;

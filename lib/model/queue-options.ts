@@ -30,6 +30,8 @@ export interface MemoryQueueOptions extends CommonQueueOptions {
 export interface RetentionOptions {
   /** Milliseconds after which a failed job is deleted, or 'forever'. Default 'forever': nothing is deleted unasked. */
   failed?: number | 'forever';
+  /** Milliseconds after which a cancelled job is deleted, or 'forever'. Default 'forever'. */
+  cancelled?: number | 'forever';
 }
 
 /** Options of the persistent queue. */
@@ -88,7 +90,7 @@ export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
   readonly prefetch: number;
   readonly unknownTypes: 'ignore' | 'fail';
   /** Milliseconds; `undefined` means for ever. */
-  readonly retention: { readonly failed: number | undefined };
+  readonly retention: { readonly failed: number | undefined; readonly cancelled: number | undefined };
   readonly maxPayloadSize: number;
   readonly transactionWait: number;
   readonly connections: number;
@@ -161,12 +163,19 @@ export function checkWorkers(workers: unknown, name = 'workers'): number {
 }
 
 function resolveRetention(option: string, value: unknown): ResolvedPersistentOptions['retention'] {
-  const { failed } = checkKnownKeys(option, value, ['failed']);
-  if (failed === undefined || failed === 'forever') return { failed: undefined };
-  if (typeof failed === 'string') {
-    throw new InvalidOptionError(`${option}.failed must be milliseconds or 'forever', got ${show(failed)}`);
+  const { failed, cancelled } = checkKnownKeys(option, value, ['failed', 'cancelled']);
+  return {
+    failed: checkRetention(`${option}.failed`, failed),
+    cancelled: checkRetention(`${option}.cancelled`, cancelled),
+  };
+}
+
+function checkRetention(option: string, value: unknown): number | undefined {
+  if (value === undefined || value === 'forever') return undefined;
+  if (typeof value === 'string') {
+    throw new InvalidOptionError(`${option} must be milliseconds or 'forever', got ${show(value)}`);
   }
-  return { failed: checkDuration(`${option}.failed`, failed) };
+  return checkDuration(option, value);
 }
 
 function complete(options: unknown, path: string, defaults: Record<string, unknown>): Record<string, unknown> {

@@ -4,6 +4,7 @@ import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
+import type { ControlResult } from '../model/control-result.js';
 import { JobEvents } from '../model/events.js';
 import type { JobContext } from '../model/job-context.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
@@ -100,6 +101,19 @@ export class JobQueue {
     const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
     this.store.add(job);
     return job.id;
+  }
+
+  /**
+   * Takes back a job: one that waits, for its turn or for a retry, never runs; of one that runs the `signal` is aborted and no retry
+   * follows. Says what it was: `notFound` stands for jobs that are over as well.
+   */
+  cancel(id: string): ControlResult {
+    const found = this.store.cancel(id);
+    this.watch.notify();
+    if (found === undefined) return { result: 'notFound' };
+    if (found === 'pending') return { result: 'done', from: 'pending' };
+    this.worker?.cancel([found]);
+    return { result: 'done', from: 'running' };
   }
 
   /** Starts the workers. Needed only after `stop()`, and where the queue was made not to start by itself. */

@@ -1,7 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
+import type { ReadOptions } from '../admin/admin-options.js';
+import type { JobRecord } from '../admin/job-record.js';
+import { JobsAdmin } from '../admin/jobs-admin.js';
 import { Executor } from '../execution/executor.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { systemClock, type Clock } from '../model/clock.js';
+import type { ControlResult } from '../model/control-result.js';
 import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-options.js';
 import { QueueClosedError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
@@ -17,25 +21,19 @@ import {
 } from '../model/queue-options.js';
 import { attachJobLog, attemptLogger, jobsLogger, type LogSink } from '../observe/job-log.js';
 import { Engine } from '../runtime/engine.js';
-import { ProcessIdentity } from '../runtime/process-identity.js';
-import type { JobStore } from '../stores/job-store.js';
+import type { AdministeredStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
-import { InsertBatcher } from './insert-batcher.js';
+import { engineSettings } from './engine-settings.js';
 import { makeEach, type JobRequest } from './job-request.js';
+import { openedStore, type OpenedStore } from './opened-store.js';
 import { graceMs, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
+import { storeSettings } from './store-settings.js';
 
 /** What a persistent queue is made of. */
 export interface PersistentQueueParts extends QueueParts {
   /** Makes the store once its DataSource is there; called again after it has failed. */
-  readonly openStore: () => Promise<JobStore>;
-}
-
-/** What a queue has once its store is open. */
-interface Opened {
-  readonly store: JobStore;
-  readonly batcher: InsertBatcher;
-  readonly identity: ProcessIdentity;
+  readonly openStore: () => Promise<AdministeredStore>;
 }
 
 /**
@@ -44,12 +42,14 @@ interface Opened {
 export class PersistentJobQueue {
   /** The handlers that this process can run. */
   readonly handlers: HandlerRegistry;
+  /** Looks at the jobs in the table and controls them. */
+  readonly admin: JobsAdmin;
   private readonly options: ResolvedPersistentOptions;
   private readonly events: JobEvents;
   private readonly clock: Clock;
   private readonly sink: LogSink;
   private opening: Promise<void> | undefined;
-  private opened: Opened | undefined;
+  private opened: OpenedStore | undefined;
   private engines = 0;
   private engine: Engine | undefined;
   private isStarted = false;
@@ -73,6 +73,11 @@ export class PersistentJobQueue {
     this.clock = parts.clock ?? systemClock;
     this.sink = parts.sink ?? jobsLogger();
     attachJobLog(this.events, this.sink, 'persistent');
+    this.admin = new JobsAdmin({
+      queries: async () => (await this.ready()).store.queries,
+      onCancelled: (claims) => this.engine?.cancel(claims),
+      maxPayloadSize: this.options.maxPayloadSize,
+    });
   }
 
   /**
@@ -89,7 +94,8 @@ export class PersistentJobQueue {
   ): Promise<PersistentJobQueue> {
     const resolved = resolvePersistentOptions(options);
     const sink = parts.sink ?? jobsLogger();
-    const openStore = (): Promise<JobStore> => openTypeOrmStore(dataSource, storeSettings(resolved, sink, parts.clock));
+    const settings = storeSettings(resolved, sink, parts.clock);
+    const openStore = (): Promise<AdministeredStore> => openTypeOrmStore(dataSource, settings);
     const queue = new PersistentJobQueue(options, { ...parts, sink, openStore });
     await queue.open();
     await queue.engineOf(await queue.ready()).recover();
@@ -144,6 +150,26 @@ export class PersistentJobQueue {
     this.refuseIfClosed();
     if (made.length > 0) await store.insert(made, manager);
     return made.map(({ id }) => id);
+  }
+
+  /** Ends a job that waits or runs, in whatever process. See `JobsAdmin.cancel`. */
+  cancel(id: string): Promise<ControlResult> {
+    return this.admin.cancel(id);
+  }
+
+  /** Makes a failed or cancelled job due again, as if it were new. See `JobsAdmin.retry`. */
+  retry(id: string): Promise<ControlResult> {
+    return this.admin.retry(id);
+  }
+
+  /** Deletes a job that waits or is over. See `JobsAdmin.delete`. */
+  delete(id: string): Promise<ControlResult> {
+    return this.admin.delete(id);
+  }
+
+  /** One job as it stands in the table. See `JobsAdmin.find`. */
+  find(id: string, options?: ReadOptions): Promise<JobRecord | undefined> {
+    return this.admin.find(id, options);
   }
 
   /**
@@ -217,7 +243,7 @@ export class PersistentJobQueue {
     return { id: uuidv7(), type, payload: text, maxRetries: retries, delayMs, runAt };
   }
 
-  private async ready(): Promise<Opened> {
+  private async ready(): Promise<OpenedStore> {
     this.refuseIfClosed();
     this.opening ??= this.openStore();
     try {
@@ -232,22 +258,15 @@ export class PersistentJobQueue {
   }
 
   private async openStore(): Promise<void> {
-    const store = await this.parts.openStore();
-    try {
-      await store.open();
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
-    this.opened = { store, batcher: new InsertBatcher(store), identity: await ProcessIdentity.create() };
+    this.opened = await openedStore(this.parts.openStore);
   }
 
-  private engineOf(opened: Opened): Engine {
+  private engineOf(opened: OpenedStore): Engine {
     this.engine ??= this.makeEngine(opened);
     return this.engine;
   }
 
-  private makeEngine({ store, identity }: Opened): Engine {
+  private makeEngine({ store, identity }: OpenedStore): Engine {
     const { events, clock, options, handlers } = this;
     const parts = {
       store,
@@ -258,15 +277,7 @@ export class PersistentJobQueue {
       makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(this.sink, job),
       claimTypes: () => this.claimTypes(),
     };
-    return new Engine(parts, {
-      pollMs: options.pollInterval,
-      leaseMs: options.lease,
-      prefetch: options.prefetch,
-      maxInterruptions: options.maxInterruptions,
-      keepFailedMs: options.retention.failed,
-      interruptionBackoffMs: options.interruptionBackoff,
-      owner: identity.nameOf(++this.engines),
-    });
+    return new Engine(parts, engineSettings(options, identity.nameOf(++this.engines)));
   }
 
   private claimTypes(): readonly string[] | undefined {
@@ -281,11 +292,4 @@ export class PersistentJobQueue {
   private closedError(): QueueClosedError {
     return new QueueClosedError('the persistent queue is closed; enqueue before the app shuts down');
   }
-}
-
-/** What the options say to the store. */
-export function storeSettings(options: ResolvedPersistentOptions, sink: LogSink, clock: Clock = systemClock) {
-  const { tableName, schema, transactionWait, connections, notify } = options;
-  const warn = (message: string): void => sink.warn(message);
-  return { tableName, schema, transactionWaitMs: transactionWait, connections, notify, clock, warn };
 }

@@ -2,8 +2,12 @@ import type { Attempt } from '../execution/attempt.js';
 import type { Execution, Executor } from '../execution/executor.js';
 import type { Clock } from '../model/clock.js';
 import { Fifo } from '../model/fifo.js';
+import { RecentSet } from '../model/recent-set.js';
 import type { Outcome } from '../model/outcome.js';
 import type { Ended, Settler } from './settler.js';
+
+/** So many cancelled claims are remembered that are not here: their jobs may be on the way. */
+const mostEarly = 1_000;
 
 export interface CrewParts {
   readonly executor: Executor;
@@ -29,6 +33,7 @@ export class Crew {
   private nextSuspect: Attempt | undefined;
   private readonly unsettledSuspects = new Set<Attempt>();
   private slots = 0;
+  private readonly cancelledEarly = new RecentSet<string>(mostEarly);
 
   constructor(private readonly parts: CrewParts) {}
 
@@ -71,7 +76,8 @@ export class Crew {
 
   /** Takes a claimed job: it starts now or waits its turn. */
   admit(attempt: Attempt, isSuspect: boolean): void {
-    if (this.slots === 0) this.giveBack(attempt);
+    if (this.cancelledEarly.delete(attempt.job.token)) this.parts.settler.cancelled(attempt);
+    else if (this.slots === 0) this.giveBack(attempt);
     else if (!isSuspect) this.buffer.push(attempt);
     else if (!this.hasSuspect) this.nextSuspect = attempt;
     else this.giveBackSuspect(attempt);
@@ -108,11 +114,25 @@ export class Crew {
   async runBeside(attempt: Attempt): Promise<Execution> {
     this.running.add(attempt);
     attempt.startedAt = this.parts.clock.monotonic();
+    if (this.cancelledEarly.delete(attempt.job.token)) {
+      this.parts.settler.cancelled(attempt);
+      return { outcome: { kind: 'released', delayMs: 0 } };
+    }
     return this.parts.executor.execute(attempt);
   }
 
   leave(attempt: Attempt): void {
     if (this.running.delete(attempt)) this.parts.onEnded();
+  }
+
+  /** The job of this claim was cancelled. Its attempt ends if it runs, and does not start if it waits or is still on its way. */
+  cancel(token: string): void {
+    const isMeant = (attempt: Attempt): boolean => attempt.job.token === token;
+    const attempt = [...this.running, this.nextSuspect].find((one) => one !== undefined && isMeant(one));
+    if (attempt !== undefined && attempt === this.nextSuspect) this.nextSuspect = undefined;
+    const cancelled = attempt ?? this.buffer.remove(isMeant);
+    if (cancelled === undefined) this.cancelledEarly.add(token);
+    else this.parts.settler.cancelled(cancelled);
   }
 
   /** Tells every attempt to end. */

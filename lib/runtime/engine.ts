@@ -1,13 +1,14 @@
 import type { Attempt } from '../execution/attempt.js';
+import type { Lease } from '../model/job.js';
 import { LeaseKeeper } from './lease-keeper.js';
-import { Pruner } from './pruner.js';
+import { Pruner, type PrunerParts } from './pruner.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { Upkeep } from './upkeep.js';
 import { Worker, type WorkerParts, type WorkerSettings } from './worker.js';
 
 export interface EngineSettings extends WorkerSettings {
-  /** Failed jobs older than this are deleted; `undefined` keeps them. */
-  readonly keepFailedMs: number | undefined;
+  /** How long jobs are kept that are over; `undefined` keeps them for ever. */
+  readonly keepMs: PrunerParts['keepMs'];
   readonly interruptionBackoffMs: number;
 }
 
@@ -33,8 +34,9 @@ export class Engine {
     const { store, events, clock, claimTypes, identity } = parts;
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
     this.worker = new Worker({ ...parts, keeper: this.keeper }, settings);
-    const { keepFailedMs } = settings;
-    this.pruner = keepFailedMs === undefined ? undefined : new Pruner({ store, failedForMs: keepFailedMs });
+    const { keepMs } = settings;
+    const isPruning = Object.values(keepMs).some((ms) => ms !== undefined);
+    this.pruner = isPruning ? new Pruner({ store, keepMs }) : undefined;
     this.upkeep = new Upkeep(
       {
         store,
@@ -73,6 +75,11 @@ export class Engine {
   /** Takes back the jobs of dead workers. */
   async recover(): Promise<void> {
     await this.upkeep.recover();
+  }
+
+  /** These claims stand no longer, since their jobs were cancelled: their attempts are told to end. */
+  cancel(claims: readonly Lease[]): void {
+    this.worker.cancel(claims);
   }
 
   wake(): void {

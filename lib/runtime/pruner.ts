@@ -1,11 +1,12 @@
+import { endedStates, type EndedState } from '../model/job-state.js';
 import type { JobUpkeep } from '../stores/job-store.js';
 import { withDeadline } from './deadline.js';
 import { Loop } from './loop.js';
 
 export interface PrunerParts {
   readonly store: Pick<JobUpkeep, 'prune'>;
-  /** Failed jobs older than this go, milliseconds. */
-  readonly failedForMs: number;
+  /** Jobs that have been in this state for longer than its milliseconds go; of a state without any all are kept. */
+  readonly keepMs: Readonly<Partial<Record<EndedState, number | undefined>>>;
 }
 
 /** Few enough that no statement holds a lock, or the event loop, for long. */
@@ -16,7 +17,7 @@ const breatherMs = 50;
 const intervalMs = 60_000;
 
 /**
- * Deletes failed jobs past their retention, in small chunks with pauses. Processes that do so at the same time pass over each
+ * Deletes failed and cancelled jobs past their retention, in small chunks with pauses. Processes that do so at the same time pass over each
  * other's rows, and what one of them did not get to, or failed at, is there the next time.
  */
 export class Pruner {
@@ -33,13 +34,18 @@ export class Pruner {
   }
 
   private async turn(): Promise<number> {
-    const { store, failedForMs } = this.parts;
+    const counts: number[] = [];
     try {
-      const count = await withDeadline(store.prune({ failedForMs, limit: chunk }), answerMs);
-      if (count === chunk) return breatherMs;
+      for (const state of endedStates) counts.push(await this.prune(state));
     } catch {
       // The worker meets an outage as well and reports it; whatever else it was, the next round tries again.
     }
-    return intervalMs * (0.75 + Math.random() / 2);
+    return counts.includes(chunk) ? breatherMs : intervalMs * (0.75 + Math.random() / 2);
+  }
+
+  private async prune(state: EndedState): Promise<number> {
+    const endedForMs = this.parts.keepMs[state];
+    if (endedForMs === undefined) return 0;
+    return withDeadline(this.parts.store.prune({ state, endedForMs, limit: chunk }), answerMs);
   }
 }

@@ -1,4 +1,6 @@
 import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
+import type { EndedState } from '../model/job-state.js';
+import type { JobQueries } from './job-queries.js';
 import type { Outcome } from '../model/outcome.js';
 
 /** The outcome of one attempt, on its way to the store. */
@@ -24,9 +26,15 @@ export interface ExchangeRequest {
   readonly claim: ClaimRequest | undefined;
 }
 
+/** A claim that does not stand any more. */
+export interface LostLease extends Lease {
+  /** The job was cancelled and is so still; otherwise another worker may have it by now. */
+  readonly isCancelled?: boolean;
+}
+
 export interface ExchangeResult {
   /** Settlements that changed no row, because the claim was lost. */
-  readonly lost: readonly Lease[];
+  readonly lost: readonly LostLease[];
   /** Newly claimed jobs, oldest due first. */
   readonly claimed: readonly ClaimedJob[];
 }
@@ -62,8 +70,9 @@ export interface RecoveredJob {
 }
 
 export interface PruneRequest {
-  /** Jobs that failed at least so long ago go. */
-  readonly failedForMs: number;
+  readonly state: EndedState;
+  /** Jobs that came into this state at least so long ago go. */
+  readonly endedForMs: number;
   /** How many at the most in one call. */
   readonly limit: number;
 }
@@ -98,7 +107,7 @@ export interface JobStore extends JobUpkeep {
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
 
   /** Heartbeat: moves the end of these leases to now + `leaseMs`. Returns those that are lost. */
-  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>;
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;
 
   /**
    * Gives back rows that stand under this owner's name though it does not hold them: a claim whose answer was lost on the way.
@@ -116,6 +125,11 @@ export interface JobStore extends JobUpkeep {
   close(): Promise<void>;
 }
 
+/** A store whose jobs can be looked at and controlled from outside. */
+export interface AdministeredStore extends JobStore {
+  readonly queries: JobQueries;
+}
+
 /** What must be looked after all the time, whoever claims. */
 export interface JobUpkeep {
   /** Who else has claims on running jobs, and when the first of them ends. Costs one look at the running rows, which are few. */
@@ -127,6 +141,6 @@ export interface JobUpkeep {
   /** The job types that have pending jobs, due or not. Cheap on large tables. */
   pendingTypes(): Promise<readonly string[]>;
 
-  /** Deletes jobs that failed long ago, the oldest first. Returns how many. Several processes may do so at once. */
+  /** Deletes jobs that failed, or were cancelled, long ago, the oldest first. Returns how many. Several processes may do so at once. */
   prune(request: PruneRequest): Promise<number>;
 }

@@ -71,6 +71,19 @@ export class MemoryStore implements JobStore {
     for (const listener of this.listeners) listener();
   }
 
+  /** Takes out a job that waits or runs. Returns where it was: of a running one its claim, which stands no longer. */
+  cancel(id: string): 'pending' | Lease | undefined {
+    const running = [...this.running.values()].find((job) => job.id === id);
+    if (running !== undefined) {
+      this.running.delete(running.token);
+      return { id, token: running.token };
+    }
+    const isMeant = (item: NewJob | WaitingJob): boolean => ('job' in item ? item.job.id : item.id) === id;
+    const waiting = this.due.remove(isMeant) ?? this.later.remove(isMeant);
+    this.armTimer();
+    return waiting === undefined ? undefined : 'pending';
+  }
+
   /** Forgets all waiting jobs and returns how many they were. */
   clear(): number {
     const count = this.waiting;

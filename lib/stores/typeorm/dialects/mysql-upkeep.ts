@@ -89,22 +89,26 @@ export function recoveredStatement(table: string, ids: readonly string[]): Mysql
 }
 
 /** By ids that were looked up without a lock: a locking search by time would lock what it passes. */
-export function prunableStatement(table: string, { failedForMs, limit }: PruneRequest): MysqlStatement {
+export function prunableStatement(table: string, { state, endedForMs, limit }: PruneRequest): MysqlStatement {
   const most = Math.max(1, Math.floor(limit));
   return {
     text: `SELECT id FROM ${table}
-      WHERE status = '${Failed}' AND finished_at <= ${mysqlNowMs} - ?
+      WHERE status = ? AND finished_at <= ${mysqlNowMs} - ?
       ORDER BY finished_at LIMIT ${most}`,
-    values: [failedForMs],
+    values: [state, endedForMs],
   };
 }
 
-export function pruneStatement(table: string, ids: readonly string[], failedForMs: number): MysqlStatement {
+export function pruneStatement(
+  table: string,
+  ids: readonly string[],
+  { state, endedForMs }: PruneRequest,
+): MysqlStatement {
   const list = inList(ids);
   return {
     text: `DELETE FROM ${table}
-      WHERE id IN (${list.marks}) AND status = '${Failed}' AND finished_at <= ${mysqlNowMs} - ?`,
-    values: [...list.values, failedForMs],
+      WHERE id IN (${list.marks}) AND status = ? AND finished_at <= ${mysqlNowMs} - ?`,
+    values: [...list.values, state, endedForMs],
   };
 }
 

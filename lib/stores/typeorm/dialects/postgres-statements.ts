@@ -4,7 +4,7 @@ import type { PruneRequest, RecoverRequest } from '../../job-store.js';
 import { interruptionError, toNewRow } from '../job-row.js';
 import { pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
-const { Pending, Running, Failed } = JobState;
+const { Pending, Running, Failed, Cancelled } = JobState;
 
 /**
  * Stores any number of jobs with one text.
@@ -49,6 +49,16 @@ export function extendStatement(table: string, leases: readonly Lease[], leaseMs
     WHERE id = ANY(${ids}) AND claim_token = ANY(${tokens}) AND status = '${Running}'
     RETURNING claim_token AS token`;
   return { text, values: values.list };
+}
+
+/** Answers with the ids of those among these jobs that are cancelled. */
+export function cancelledStatement(table: string, leases: readonly Lease[]): PgStatement {
+  const values = new PgValues();
+  const ids = values.bindPlain(
+    leases.map(({ id }) => id),
+    'uuid',
+  );
+  return { text: `SELECT id FROM ${table} WHERE id = ANY(${ids}) AND status = '${Cancelled}'`, values: values.list };
 }
 
 /** The end of a lease counts as an interruption unless the claim was given up on purpose: then `claimed_by` is null. */
@@ -102,13 +112,13 @@ export function foreignClaimsStatement(table: string, owner: string): PgStatemen
   return { text, values: [owner] };
 }
 
-export function pruneStatement(table: string, { failedForMs, limit }: PruneRequest): PgStatement {
+export function pruneStatement(table: string, { state, endedForMs, limit }: PruneRequest): PgStatement {
   const values = new PgValues();
   const text = `
     DELETE FROM ${table}
     WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM ${table}
-      WHERE status = '${Failed}' AND finished_at <= ${pgNowMs} - ${values.bind(failedForMs, 'bigint')}
+      WHERE status = ${values.bind(state, 'text')} AND finished_at <= ${pgNowMs} - ${values.bind(endedForMs, 'bigint')}
       ORDER BY finished_at
       LIMIT ${values.bind(limit, 'integer')}
       FOR UPDATE SKIP LOCKED

@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
-import type { ClaimRequest, ForeignClaims, RecoveredJob, RecoverRequest, Settlement } from '../../job-store.js';
+import type {
+  ClaimRequest,
+  ForeignClaims,
+  LostLease,
+  PruneRequest,
+  RecoveredJob,
+  RecoverRequest,
+  Settlement,
+} from '../../job-store.js';
 import { interruptionError, toClaimedJob, toForeignClaims, toSettledRow, toText, type Row } from '../job-row.js';
+import { markCancelled } from '../lost-leases.js';
 import type { SqliteHandle } from './sqlite-handle.js';
 import { SqliteStatements } from './sqlite-statements.js';
 
@@ -27,8 +36,8 @@ export class SqliteJobs {
   }
 
   /** Returns the leases that were lost. */
-  settle(settlements: readonly Settlement[], now: number): readonly Lease[] {
-    return settlements.filter((settlement) => !this.settleOne(settlement, now)).map(({ id, token }) => ({ id, token }));
+  settle(settlements: readonly Settlement[], now: number): readonly LostLease[] {
+    return this.tellCancelled(settlements.filter((settlement) => !this.settleOne(settlement, now)));
   }
 
   /** Due jobs, oldest first. */
@@ -54,9 +63,9 @@ export class SqliteJobs {
   }
 
   /** Returns the leases that were lost. */
-  extend(leases: readonly Lease[], until: number): readonly Lease[] {
+  extend(leases: readonly Lease[], until: number): readonly LostLease[] {
     const extend = this.statements.get('extend');
-    return leases.filter(({ id, token }) => extend.run(until, id, token).changes === 0);
+    return this.tellCancelled(leases.filter(({ id, token }) => extend.run(until, id, token).changes === 0));
   }
 
   foreignClaims(owner: string, now: number): readonly ForeignClaims[] {
@@ -88,8 +97,8 @@ export class SqliteJobs {
     return { id, type: toText(row['job_type']), interruptions, state };
   }
 
-  prune(failedUntil: number, limit: number): number {
-    return this.statements.get('prune').run(failedUntil, limit).changes;
+  prune({ state, endedForMs, limit }: PruneRequest, now: number): number {
+    return this.statements.get('prune').run(state, now - endedForMs, limit).changes;
   }
 
   disown(owner: string, held: readonly Lease[]): number {
@@ -106,6 +115,12 @@ export class SqliteJobs {
       .get('pendingTypes')
       .all()
       .map((row) => toText(row['job_type']));
+  }
+
+  private tellCancelled(lost: readonly Lease[]): readonly LostLease[] {
+    if (lost.length === 0) return [];
+    const ids = JSON.stringify(lost.map(({ id }) => id));
+    return markCancelled(lost, this.statements.get('cancelled').all(ids));
   }
 
   private settleOne({ outcome, ...lease }: Settlement, now: number): boolean {

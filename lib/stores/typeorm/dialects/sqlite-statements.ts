@@ -2,7 +2,7 @@ import { JobState } from '../../../model/job-state.js';
 import { claimedColumns } from '../job-row.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
 
-const { Pending, Running, Failed } = JobState;
+const { Pending, Running, Cancelled } = JobState;
 
 /**
  * The statements of one connection, each prepared when it is first needed: once for every connection. Values are bound in the order of
@@ -79,6 +79,8 @@ function upkeepTexts(table: string) {
   return {
     /** lease_until, id, claim_token */
     extend: `UPDATE ${table} SET lease_until = ? WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
+    /** ids as JSON */
+    cancelled: `SELECT id FROM ${table} WHERE id IN (SELECT value FROM json_each(?)) AND status = '${Cancelled}'`,
     /** owner */
     foreignClaims: `
       SELECT claimed_by, min(lease_until) AS ends, count(*) - count(lease_until) AS without_lease FROM ${table}
@@ -103,11 +105,11 @@ function upkeepTexts(table: string) {
         claimed_by = NULL,
         lease_until = NULL
       WHERE id = ?`,
-    /** finished_at, limit */
+    /** status, finished_at, limit */
     prune: `
       DELETE FROM ${table}
       WHERE rowid IN (
-        SELECT rowid FROM ${table} WHERE status = '${Failed}' AND finished_at <= ? ORDER BY finished_at LIMIT ?
+        SELECT rowid FROM ${table} WHERE status = ? AND finished_at <= ? ORDER BY finished_at LIMIT ?
       )`,
     /** claimed_by */
     owned: `SELECT id, claim_token FROM ${table} WHERE status = '${Running}' AND claimed_by = ?`,

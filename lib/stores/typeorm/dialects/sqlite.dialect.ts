@@ -6,13 +6,16 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  LostLease,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
 } from '../../job-store.js';
 import type { TableName } from '../../../model/table-name.js';
+import type { AdminSql } from '../admin/admin-sql.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
+import { SqliteAdmin } from './sqlite-admin.js';
 import { SqliteGate } from './sqlite-gate.js';
 import { inSqliteTransaction, sqliteHandle, type SqliteHandle } from './sqlite-handle.js';
 import { SqliteJobs } from './sqlite-jobs.js';
@@ -35,6 +38,7 @@ export interface SqliteSettings {
  * between the app's transactions.
  */
 export class SqliteDialect implements SqlDialect {
+  readonly admin: AdminSql;
   private readonly names: SqlNames;
   private readonly gate: SqliteGate;
   private known: SqliteJobs | undefined;
@@ -46,6 +50,7 @@ export class SqliteDialect implements SqlDialect {
     const { name, clock, transactionWaitMs } = settings;
     this.names = sqlNames(name, '"');
     this.gate = new SqliteGate({ handle: () => sqliteHandle(this.app), clock, transactionWaitMs });
+    this.admin = new SqliteAdmin({ table: this.names.table, gate: this.gate, now: () => this.now() });
   }
 
   async open(): Promise<void> {
@@ -83,7 +88,7 @@ export class SqliteDialect implements SqlDialect {
     });
   }
 
-  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
     return this.write((own) => own.extend(leases, this.now() + leaseMs));
   }
 
@@ -100,8 +105,8 @@ export class SqliteDialect implements SqlDialect {
     });
   }
 
-  prune({ failedForMs, limit }: PruneRequest): Promise<number> {
-    return this.write((own) => own.prune(this.now() - failedForMs, limit));
+  prune(request: PruneRequest): Promise<number> {
+    return this.write((own) => own.prune(request, this.now()));
   }
 
   disown(owner: string, held: readonly Lease[]): Promise<number> {

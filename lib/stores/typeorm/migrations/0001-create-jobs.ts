@@ -1,7 +1,7 @@
 import { JobState } from '../../../model/job-state.js';
 import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
 
-const { Pending, Running, Failed } = JobState;
+const { Pending, Running } = JobState;
 const ascii = 'CHARACTER SET ascii COLLATE ascii_bin';
 /** Names charset and collation itself: a server's default may be latin1, and may take `sync` and `Sync` for one type. */
 const utf8 = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
@@ -62,12 +62,20 @@ export const createJobs: Migration = {
         sqlite: `(lease_until) WHERE status = '${Running}'`,
       },
     },
+    // Only jobs that are over have that moment, so where indexes can be partial, those that wait and run cost nothing here.
     {
-      suffix: 'failed',
+      suffix: 'finished',
       definition: {
-        postgres: `(finished_at) WHERE status = '${Failed}'`,
+        postgres: '(status, finished_at, id) WHERE finished_at IS NOT NULL',
         mysql: '(finished_at)',
-        sqlite: `(finished_at) WHERE status = '${Failed}'`,
+        sqlite: '(status, finished_at, id) WHERE finished_at IS NOT NULL',
+      },
+    },
+    {
+      suffix: 'finished_type',
+      definition: {
+        postgres: '(status, job_type, finished_at, id) WHERE finished_at IS NOT NULL',
+        sqlite: '(status, job_type, finished_at, id) WHERE finished_at IS NOT NULL',
       },
     },
   ],

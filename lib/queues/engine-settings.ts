@@ -1,0 +1,15 @@
+import type { ResolvedPersistentOptions } from '../model/queue-options.js';
+import type { EngineSettings } from '../runtime/engine.js';
+
+/** What the options say to the engine. */
+export function engineSettings(options: ResolvedPersistentOptions, owner: string): EngineSettings {
+  return {
+    pollMs: options.pollInterval,
+    leaseMs: options.lease,
+    prefetch: options.prefetch,
+    maxInterruptions: options.maxInterruptions,
+    keepMs: options.retention,
+    interruptionBackoffMs: options.interruptionBackoff,
+    owner,
+  };
+}
