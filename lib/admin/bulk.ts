@@ -1,6 +1,5 @@
 import type { JobState } from '../model/job-state.js';
-import type { ChangedJob, JobFilter, JobQueries, JobRow, PagePlace } from '../stores/job-queries.js';
-import { orderOf } from '../stores/job-queries.js';
+import { placeOf, type ChangedJob, type JobFilter, type JobQueries, type PagePlace } from '../stores/job-queries.js';
 
 /** What came of a bulk action. */
 export interface BulkResult {
@@ -48,9 +47,4 @@ export async function runBulk<S extends JobState>(queries: JobQueries, action: B
     }
   }
   return { done, skipped, isComplete: true };
-}
-
-export function placeOf(state: JobState | undefined, row: JobRow): PagePlace {
-  const { moment } = orderOf(state);
-  return { id: row.id, moment: moment === undefined ? undefined : row[moment] };
 }

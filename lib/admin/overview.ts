@@ -36,18 +36,29 @@ export interface JobProcess {
 const none: JobCount = { count: 0, isExact: true };
 
 export function toCounts(found: readonly StateCount[]): JobCounts {
-  const byType = Map.groupBy(found, ({ type }) => type);
+  const byType = grouped(found, ({ type }) => type);
   const types = [...byType].map(([type, counts]) => ({ type, states: byState(counts) }));
   return { total: byState(found), types: types.toSorted((a, b) => (a.type < b.type ? -1 : 1)) };
 }
 
 export function toProcesses(claims: readonly ClaimCount[]): readonly JobProcess[] {
-  return [...Map.groupBy(claims, ({ owner }) => owner)].map(([name, held]) => ({
+  return [...grouped(claims, ({ owner }) => owner)].map(([name, held]) => ({
     name,
     ...partsOfOwner(name),
     isAlive: held.some(({ endsInMs }) => endsInMs > 0),
     holds: held.map(({ type, count }) => ({ type, count })),
   }));
+}
+
+/** `Map.groupBy`, which Node 20 does not have. */
+function grouped<T>(values: readonly T[], keyOf: (value: T) => string): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const value of values) {
+    const group = groups.get(keyOf(value)) ?? [];
+    group.push(value);
+    groups.set(keyOf(value), group);
+  }
+  return groups;
 }
 
 function byState(counts: readonly StateCount[]): CountsByState {

@@ -2,12 +2,12 @@ import { show } from '../model/check.js';
 import { InvalidOptionError } from '../model/errors.js';
 import { toJobId } from '../model/job-id.js';
 import type { JobState } from '../model/job-state.js';
-import { orderOf, type JobRow, type PagePlace } from '../stores/job-queries.js';
+import { orderOf, placeOf, type JobRow, type PagePlace } from '../stores/job-queries.js';
 
 /** A text that says where a page ended; nobody but this file looks into it. */
 export function toCursor(state: JobState | undefined, last: JobRow): string {
-  const { moment } = orderOf(state);
-  const parts = [state ?? '', moment === undefined ? '' : (last[moment] ?? 0), last.id];
+  const { moment = '', id } = placeOf(state, last);
+  const parts = [state ?? '', moment, id];
   return Buffer.from(parts.join(' ')).toString('base64url');
 }
 

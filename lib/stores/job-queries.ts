@@ -70,6 +70,12 @@ export function orderOf(state: JobState | undefined): JobOrder {
   }
 }
 
+/** Where a page of jobs in this state ends, or of all, whose last one this is. */
+export function placeOf(state: JobState | undefined, last: JobRow): PagePlace {
+  const { moment } = orderOf(state);
+  return { id: last.id, moment: moment === undefined ? undefined : last[moment] };
+}
+
 /** How many jobs of one type are in one state. */
 export interface StateCount {
   readonly state: JobState;

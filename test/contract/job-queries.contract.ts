@@ -1,7 +1,7 @@
 import type { ClaimedJob } from '../../lib/model/job.js';
 import { endedStates } from '../../lib/model/job-state.js';
 import type { JobFilter, JobQueries, JobRow, PagePlace } from '../../lib/stores/job-queries.js';
-import { orderOf } from '../../lib/stores/job-queries.js';
+import { placeOf } from '../../lib/stores/job-queries.js';
 import type { AdministeredStore } from '../../lib/stores/job-store.js';
 import { aJob, someJobs } from '../support/a-job.js';
 import { claim, claimed, settle } from '../support/store-rig.js';
@@ -47,8 +47,7 @@ export function describeJobQueries(fixture: JobQueriesFixture): void {
       rows.push(...found);
       const last = found.at(-1);
       if (last === undefined || found.length < limit) return rows;
-      const { moment } = orderOf(filter.state);
-      after = { id: last.id, moment: moment === undefined ? undefined : last[moment] };
+      after = placeOf(filter.state, last);
     }
   }
 
