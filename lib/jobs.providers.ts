@@ -103,12 +103,12 @@ function persistentQueueProvider(name: string): FactoryProvider<PersistentJobQue
   };
 }
 
-function adminProvider(name: string): FactoryProvider<JobsAdmin> {
+function adminProvider(name: string): FactoryProvider<JobsAdmin | undefined> {
   return {
     provide: getJobsAdminToken(name),
     inject: [getPersistentJobQueueToken(name)],
     // A test double in the place of the queue brings its own, or none.
-    useFactory: ({ admin }: PersistentJobQueue) => admin,
+    useFactory: (queue: PersistentJobQueue | undefined) => queue?.admin,
   };
 }
 

@@ -4,10 +4,6 @@ export class RecentSet<T> {
 
   constructor(private readonly most: number) {}
 
-  get size(): number {
-    return this.values.size;
-  }
-
   add(value: T): void {
     this.values.delete(value);
     this.values.add(value);

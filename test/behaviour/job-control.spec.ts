@@ -272,7 +272,7 @@ forEachDatabase((database) => {
       await queue.start();
 
       await until(async () => (await rig.rows()).length === 2);
-      expect((await rig.rows()).map(({ id }) => id).toSorted()).toEqual([ids[1], ids[2]].toSorted());
+      expect((await rig.rows()).map(({ id }) => id).toSorted()).toEqual(ids.slice(1).toSorted());
     });
   });
 });

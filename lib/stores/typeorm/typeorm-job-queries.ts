@@ -38,11 +38,11 @@ export class TypeOrmJobQueries implements JobQueries {
 
   count(most: number): Promise<readonly StateCount[]> {
     return inStore('count jobs', async () => {
-      const counts = (await this.sql.read(countRunningStatement(this.sql))).map((row) =>
+      const counts = (await this.sql.read(countRunningStatement(this.sql.words))).map((row) =>
         toCount(row, JobState.Running, Infinity),
       );
       for (const state of [JobState.Pending, ...endedStates]) {
-        const rows = await this.sql.readEach(await this.typesIn(state), countStatement(this.sql, state, most));
+        const rows = await this.sql.readEach(await this.typesIn(state), countStatement(this.sql.words, state, most));
         counts.push(...rows.map((row) => toCount(row, state, most)));
       }
       return counts.filter(({ count }) => count > 0);
@@ -52,7 +52,7 @@ export class TypeOrmJobQueries implements JobQueries {
   list(request: PageRequest): Promise<readonly JobRow[]> {
     return inStore('list jobs', async () => {
       const { state, type } = request.filter;
-      const statement = listStatement(this.sql, request);
+      const statement = listStatement(this.sql.words, request);
       // Jobs that wait lie in their index type by type.
       const isMerged = state === JobState.Pending && type === undefined;
       const rows = isMerged
@@ -72,13 +72,13 @@ export class TypeOrmJobQueries implements JobQueries {
   oldestDue(): Promise<readonly DueJob[]> {
     return inStore('look for the oldest due jobs', async () => {
       const types = await this.typesIn(JobState.Pending);
-      return (await this.sql.readEach(types, oldestDueStatement(this.sql))).map(toDueJob);
+      return (await this.sql.readEach(types, oldestDueStatement(this.sql.words))).map(toDueJob);
     });
   }
 
   claims(): Promise<readonly ClaimCount[]> {
     return inStore('look at the claims on running jobs', async () =>
-      (await this.sql.read(claimsStatement(this.sql))).map(toClaimCount),
+      (await this.sql.read(claimsStatement(this.sql.words))).map(toClaimCount),
     );
   }
 
@@ -114,7 +114,7 @@ export class TypeOrmJobQueries implements JobQueries {
   }
 
   private async typesIn(state: JobState): Promise<readonly string[]> {
-    return (await this.sql.read(this.sql.typesIn(state))).map((row) => toText(row['job_type']));
+    return (await this.sql.read(this.sql.words.typesIn(state))).map((row) => toText(row['job_type']));
   }
 
   /** Waking is a hint: the change is made, and nobody must be told that it failed. */

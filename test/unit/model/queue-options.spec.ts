@@ -48,6 +48,7 @@ describe('queue options', () => {
     [{ notify: 'no' }, 'persistent.notify'],
     [{ retention: { failed: '7d' } }, "persistent.retention.failed must be milliseconds or 'forever', got '7d'"],
     [{ retention: { failed: -1 } }, 'persistent.retention.failed'],
+    [{ retention: { cancelled: '7d' } }, "persistent.retention.cancelled must be milliseconds or 'forever', got '7d'"],
     [{ retention: { completed: 1 } }, "persistent.retention has no option 'completed'"],
     [{ unknownTypes: 'drop' }, 'persistent.unknownTypes'],
     [{ poolInterval: 500 }, "persistent has no option 'poolInterval'"],

@@ -1,6 +1,7 @@
 import { JobState } from '../../../model/job-state.js';
 import { orderOf, type JobEdit, type PageRequest, type PayloadWish } from '../../job-queries.js';
-import type { AdminSql, SqlText, TextMaker } from './admin-sql.js';
+import type { AdminWords } from './admin-words.js';
+import type { SqlText, TextMaker } from './sql-text.js';
 
 const momentColumns = { runAt: 'next_run_at', finishedAt: 'finished_at' } as const;
 /** Processes times their types: a fleet has far fewer. */
@@ -30,14 +31,11 @@ export function findStatement(id: string, payload: PayloadWish): TextMaker {
 }
 
 /** @param words Its condition for a state is the one of an index that has the rows in this order. */
-export function listStatement(
-  words: Pick<AdminSql, 'whereState'>,
-  request: PageRequest,
-): TextMaker<string | undefined> {
+export function listStatement(words: AdminWords, request: PageRequest): TextMaker<string | undefined> {
   const { filter, limit, payload } = request;
   const { moment, direction } = orderOf(filter.state);
   const way = direction === 'ascending' ? 'ASC' : 'DESC';
-  const sorts = [...(moment === undefined ? [] : [momentColumns[moment]]), 'id'];
+  const sorts = [...(moment === undefined ? [] : [momentColumns[moment]]), idOf(words, filter.state)];
   return (sql, type) => {
     const conditions = [...filterConditions(sql, words, { ...request, filter: { ...filter, type } })];
     return `
@@ -48,22 +46,22 @@ export function listStatement(
   };
 }
 
-function* filterConditions(sql: SqlText, words: Pick<AdminSql, 'whereState'>, request: PageRequest): Iterable<string> {
+function* filterConditions(sql: SqlText, words: AdminWords, request: PageRequest): Iterable<string> {
   const { state, type, createdFrom, createdBefore } = request.filter;
   if (state !== undefined) yield words.whereState(state);
   if (type !== undefined) yield `job_type = ${sql.bind(type, 'text')}`;
   if (createdFrom !== undefined) yield `created_at >= ${sql.bind(createdFrom, 'bigint')}`;
   if (createdBefore !== undefined) yield `created_at < ${sql.bind(createdBefore, 'bigint')}`;
-  yield* placeConditions(sql, request);
+  yield* placeConditions(sql, words, request);
 }
 
 /** Written out, since not every database finds the start of a comparison of pairs in its index. */
-function* placeConditions(sql: SqlText, { filter, after }: PageRequest): Iterable<string> {
+function* placeConditions(sql: SqlText, words: AdminWords, { filter, after }: PageRequest): Iterable<string> {
   if (after === undefined) return;
   const { moment, direction } = orderOf(filter.state);
   const beyond = direction === 'ascending' ? '>' : '<';
   if (moment === undefined || after.moment === undefined) {
-    yield `id ${beyond} ${sql.bind(after.id, 'uuid')}`;
+    yield `${idOf(words, filter.state)} ${beyond} ${sql.bind(after.id, 'uuid')}`;
     return;
   }
   const column = momentColumns[moment];
@@ -71,18 +69,24 @@ function* placeConditions(sql: SqlText, { filter, after }: PageRequest): Iterabl
   yield `(${column} ${beyond} ${sql.bind(after.moment, 'bigint')} OR id ${beyond} ${sql.bind(after.id, 'uuid')})`;
 }
 
+/** Running rows are few, and in no index by their ids. */
+function idOf(words: AdminWords, state: JobState | undefined): string {
+  return state === JobState.Running ? words.sortedLater('id') : 'id';
+}
+
 /** Counts one more than `most` at the most, whichever they are. */
-export function countStatement(words: Pick<AdminSql, 'whereState'>, state: JobState, most: number): TextMaker<string> {
+export function countStatement(words: AdminWords, state: JobState, most: number): TextMaker<string> {
   return (sql, type) => `
     SELECT ${sql.bind(type, 'text')} AS job_type, count(*) AS jobs FROM (
       SELECT 1 AS one FROM ${sql.table}
       WHERE ${words.whereState(state)} AND job_type = ${sql.bind(type, 'text')}
+      ORDER BY ${words.indexOrder(state)}
       LIMIT ${Math.floor(most) + 1}
     ) AS few`;
 }
 
 /** Those that run are few: at the most what all processes hold. */
-export function countRunningStatement(words: Pick<AdminSql, 'whereState'>): TextMaker {
+export function countRunningStatement(words: AdminWords): TextMaker {
   return (sql) => `
     SELECT job_type, count(*) AS jobs FROM ${sql.table}
     WHERE ${words.whereState(JobState.Running)}
@@ -90,7 +94,7 @@ export function countRunningStatement(words: Pick<AdminSql, 'whereState'>): Text
     ORDER BY job_type`;
 }
 
-export function oldestDueStatement(words: Pick<AdminSql, 'whereState'>): TextMaker<string> {
+export function oldestDueStatement(words: AdminWords): TextMaker<string> {
   return (sql, type) => `
     SELECT id, job_type, next_run_at, ${sql.now()} - next_run_at AS waiting FROM ${sql.table}
     WHERE ${words.whereState(JobState.Pending)} AND job_type = ${sql.bind(type, 'text')} AND next_run_at <= ${sql.now()}
@@ -98,7 +102,7 @@ export function oldestDueStatement(words: Pick<AdminSql, 'whereState'>): TextMak
     LIMIT 1`;
 }
 
-export function claimsStatement(words: Pick<AdminSql, 'whereState'>): TextMaker {
+export function claimsStatement(words: AdminWords): TextMaker {
   return (sql) => `
     SELECT claimed_by, job_type, count(*) AS jobs, max(lease_until) - ${sql.now()} AS ends FROM ${sql.table}
     WHERE ${words.whereState(JobState.Running)} AND claimed_by IS NOT NULL

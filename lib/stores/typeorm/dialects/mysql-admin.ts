@@ -1,5 +1,6 @@
-import type { JobState } from '../../../model/job-state.js';
-import { guardOf, MarkedText, type AdminSql, type RowChange, type TextMaker } from '../admin/admin-sql.js';
+import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
+import { mysqlWords } from '../admin/admin-words.js';
+import { MarkedText, type TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import { retryMysql, type MysqlConnection, type MysqlConnections } from './mysql-pool.js';
 import { mysqlNowMs, run } from './mysql-statements.js';
@@ -12,6 +13,8 @@ export interface MysqlAdminParts {
 
 /** By primary keys, like all that locks here: a search that locks would lock what it passes. */
 export class MysqlAdmin implements AdminSql {
+  readonly words = mysqlWords;
+
   constructor(private readonly parts: MysqlAdminParts) {}
 
   read(make: TextMaker): Promise<readonly Row[]> {
@@ -47,15 +50,6 @@ export class MysqlAdmin implements AdminSql {
         return rows;
       }),
     );
-  }
-
-  whereState(state: JobState): string {
-    return `status = '${state}'`;
-  }
-
-  /** The server steps through the index from type to type by itself. */
-  typesIn(state: JobState): TextMaker {
-    return ({ table }) => `SELECT DISTINCT job_type FROM ${table} WHERE ${this.whereState(state)}`;
   }
 
   /** This database tells nobody; jobs of other processes are found by polling. */

@@ -1,12 +1,6 @@
-import { endedStates, type JobState } from '../../../model/job-state.js';
-import {
-  guardOf,
-  steppedTypes,
-  type AdminSql,
-  type RowChange,
-  type SqlText,
-  type TextMaker,
-} from '../admin/admin-sql.js';
+import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
+import { postgresWords } from '../admin/admin-words.js';
+import type { SqlText, TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import type { PgResult } from './postgres-pool.js';
 import { pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
@@ -23,6 +17,8 @@ export interface PostgresAdminParts {
 
 /** Every change is one statement: what it locks first it changes, and what it found it answers with. */
 export class PostgresAdmin implements AdminSql {
+  readonly words = postgresWords;
+
   constructor(private readonly parts: PostgresAdminParts) {}
 
   async read(make: TextMaker): Promise<readonly Row[]> {
@@ -41,6 +37,7 @@ export class PostgresAdmin implements AdminSql {
   }
 
   async change(change: RowChange): Promise<readonly Row[]> {
+    if (change.ids.length === 0) return [];
     const sql = this.begin();
     const { table } = sql;
     const found = `WITH found AS MATERIALIZED (
@@ -52,16 +49,6 @@ export class PostgresAdmin implements AdminSql {
         ? `DELETE FROM ${table} AS j USING found AS f WHERE j.id = f.id ${answer}`
         : `UPDATE ${table} AS j SET ${change.set(sql)} FROM found AS f WHERE j.id = f.id ${answer}`;
     return this.run(`${found}\n${write}`, sql);
-  }
-
-  whereState(state: JobState): string {
-    // What names an index that is partial must say so.
-    const isEnded = endedStates.some((ended) => ended === state);
-    return `status = '${state}'${isEnded ? ' AND finished_at IS NOT NULL' : ''}`;
-  }
-
-  typesIn(state: JobState): TextMaker {
-    return steppedTypes(this.whereState(state));
   }
 
   async announce(): Promise<void> {

@@ -1,12 +1,6 @@
-import { endedStates, type JobState } from '../../../model/job-state.js';
-import {
-  guardOf,
-  MarkedText,
-  steppedTypes,
-  type AdminSql,
-  type RowChange,
-  type TextMaker,
-} from '../admin/admin-sql.js';
+import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
+import { sqliteWords } from '../admin/admin-words.js';
+import { MarkedText, type TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import type { SqliteGate } from './sqlite-gate.js';
 import { inSqliteTransaction, type SqliteHandle } from './sqlite-handle.js';
@@ -19,6 +13,8 @@ export interface SqliteAdminParts {
 
 /** Each look and each change is a synchronous block of its own, short enough to hold nobody up. */
 export class SqliteAdmin implements AdminSql {
+  readonly words = sqliteWords;
+
   constructor(private readonly parts: SqliteAdminParts) {}
 
   read(make: TextMaker): Promise<readonly Row[]> {
@@ -37,16 +33,6 @@ export class SqliteAdmin implements AdminSql {
   change(change: RowChange): Promise<readonly Row[]> {
     if (change.ids.length === 0) return Promise.resolve([]);
     return this.parts.gate.run((handle) => inSqliteTransaction(handle, () => this.changeNow(handle, change)));
-  }
-
-  whereState(state: JobState): string {
-    // What names an index that is partial must say so.
-    const isEnded = endedStates.some((ended) => ended === state);
-    return `status = '${state}'${isEnded ? ' AND finished_at IS NOT NULL' : ''}`;
-  }
-
-  typesIn(state: JobState): TextMaker {
-    return steppedTypes(this.whereState(state));
   }
 
   /** Other processes notice every commit by themselves. */
