@@ -1,11 +1,26 @@
+export { JobsAdmin } from './admin/jobs-admin.js';
+export type { JobPage } from './admin/jobs-admin.js';
+export type {
+  BulkOptions,
+  CountOptions,
+  JobChanges,
+  JobFilterOptions,
+  ListOptions,
+  ReadOptions,
+} from './admin/admin-options.js';
+export type { BulkResult } from './admin/bulk.js';
+export type { JobRecord } from './admin/job-record.js';
+export type { CountsByState, JobCount, JobCounts, JobProcess } from './admin/overview.js';
 export { JobHandler } from './handlers/job-handler.decorator.js';
 export type { HandlerDecorator, JobHandlerOptions } from './handlers/job-handler.decorator.js';
 export { JobsModule } from './jobs.module.js';
 export type { JobsModuleAsyncOptions, JobsModuleOptions, JobsOptionsFactory } from './jobs.options.js';
 export {
   getJobQueueToken,
+  getJobsAdminToken,
   getPersistentJobQueueToken,
   InjectJobQueue,
+  InjectJobsAdmin,
   InjectPersistentJobQueue,
 } from './jobs.tokens.js';
 export type { ThrottleOptions, UniqueOptions } from './model/duplicates.js';
@@ -33,6 +48,8 @@ export {
   UnsupportedDatabaseError,
 } from './model/errors.js';
 export type { AbortCause } from './model/errors.js';
+export type { ControlResult } from './model/control-result.js';
+export type { JobState } from './model/job-state.js';
 export type { JobContext, JobLogger } from './model/job-context.js';
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
 export type { HandlerPolicyOptions } from './model/handler-policy.js';
@@ -44,3 +61,4 @@ export { JobQueue } from './queues/job-queue.js';
 export type { MemoryJob } from './queues/job-queue.js';
 export { PersistentJobQueue } from './queues/persistent-job-queue.js';
 export type { JobRequest } from './queues/job-request.js';
+export type { DueJob } from './stores/job-queries.js';

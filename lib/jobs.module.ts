@@ -7,7 +7,7 @@ import {
   type JobsOptionsFactory,
 } from './jobs.options.js';
 import { GivenOptions, jobsProviders } from './jobs.providers.js';
-import { getJobQueueToken, getPersistentJobQueueToken, givenOptionsToken } from './jobs.tokens.js';
+import { getJobQueueToken, getJobsAdminToken, getPersistentJobQueueToken, givenOptionsToken } from './jobs.tokens.js';
 
 /**
  * Brings both queues into an app. To be imported once, in the root module: it is global, so every module can inject `JobQueue` and
@@ -47,7 +47,7 @@ function define(name: string, { imports, providers = [] }: Given): DynamicModule
     global: true,
     imports: imports ?? [],
     providers: [...providers, ...jobsProviders(name)],
-    exports: [getJobQueueToken(name), getPersistentJobQueueToken(name)],
+    exports: [getJobQueueToken(name), getPersistentJobQueueToken(name), getJobsAdminToken(name)],
   };
 }
 

@@ -1,5 +1,6 @@
 import type { FactoryProvider, Provider } from '@nestjs/common';
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import type { JobsAdmin } from './admin/jobs-admin.js';
 import { HandlerExplorer } from './handlers/handler-explorer.js';
 import { HandlerRegistry, type Handler } from './handlers/handler-registry.js';
 import { DataSourceFinder } from './jobs.data-source.js';
@@ -9,6 +10,7 @@ import { resolveModuleOptions, type ResolvedModuleOptions } from './jobs.options
 import {
   contextToken,
   getJobQueueToken,
+  getJobsAdminToken,
   getPersistentJobQueueToken,
   givenOptionsToken,
   instanceNameToken,
@@ -22,7 +24,7 @@ import { JobQueue } from './queues/job-queue.js';
 import { PersistentJobQueue } from './queues/persistent-job-queue.js';
 import { storeSettings } from './queues/store-settings.js';
 import { JobsRuntime } from './runtime/jobs-runtime.js';
-import type { JobStore } from './stores/job-store.js';
+import type { AdministeredStore } from './stores/job-store.js';
 import { openTypeOrmStore } from './stores/open-typeorm-store.js';
 
 /** What the parts of one `JobsModule` share. */
@@ -44,6 +46,7 @@ export function jobsProviders(name: string): readonly Provider[] {
     contextProvider,
     memoryQueueProvider(name),
     persistentQueueProvider(name),
+    adminProvider(name),
     runtimeProvider(name),
   ];
 }
@@ -100,8 +103,17 @@ function persistentQueueProvider(name: string): FactoryProvider<PersistentJobQue
   };
 }
 
+function adminProvider(name: string): FactoryProvider<JobsAdmin | undefined> {
+  return {
+    provide: getJobsAdminToken(name),
+    inject: [getPersistentJobQueueToken(name)],
+    // A test double in the place of the queue brings its own, or none.
+    useFactory: (queue: PersistentJobQueue | undefined) => queue?.admin,
+  };
+}
+
 /** How the persistent queue comes to its store; one that is switched off learns why it has none. */
-function storeOpener({ options, dataSource, sink }: JobsModuleContext): () => Promise<JobStore> {
+function storeOpener({ options, dataSource, sink }: JobsModuleContext): () => Promise<AdministeredStore> {
   const { name, persistent } = options;
   if (persistent === false || dataSource === undefined) return () => Promise.reject(disabledError(name));
   const settings = storeSettings(resolvePersistentOptions(persistent), sink);
@@ -139,6 +151,7 @@ function discover(context: JobsModuleContext): void {
   const registrations = new JobsRegistrations(modules);
   if (options.persistent === false) {
     registrations.refuseDisabledInjection(options.name, getPersistentJobQueueToken(options.name));
+    registrations.refuseDisabledInjection(options.name, getJobsAdminToken(options.name));
   }
   dataSource?.settle();
   const handlers = explorer.explore();

@@ -50,7 +50,7 @@ export class JobsRegistrations {
 
   /**
    * @param name The module that was told to do without its persistent queue.
-   * @param token The token of that queue.
+   * @param token The token of that queue, or of what stands on it.
    * @throws PersistentQueueDisabledError when some provider has it injected all the same.
    */
   refuseDisabledInjection(name: string, token: unknown): void {

@@ -1,4 +1,5 @@
 import { Inject, type InjectionToken } from '@nestjs/common';
+import { JobsAdmin } from './admin/jobs-admin.js';
 import { checkInstanceName, defaultInstanceName } from './model/instance-name.js';
 import { JobQueue } from './queues/job-queue.js';
 import { PersistentJobQueue } from './queues/persistent-job-queue.js';
@@ -30,6 +31,15 @@ export function getPersistentJobQueueToken(name: string = defaultInstanceName): 
   return isDefault(name) ? PersistentJobQueue : namedToken('PersistentJobQueue', name);
 }
 
+/**
+ * The injection token of the admin of a persistent queue: the class itself, or for a named `JobsModule` a text.
+ *
+ * @throws InvalidOptionError when `name` can be no name.
+ */
+export function getJobsAdminToken(name: string = defaultInstanceName): InjectionToken<JobsAdmin> {
+  return isDefault(name) ? JobsAdmin : namedToken('JobsAdmin', name);
+}
+
 /** Injects the memory queue of the `JobsModule` with this name. */
 export function InjectJobQueue(name?: string): PropertyDecorator & ParameterDecorator {
   return Inject(getJobQueueToken(name));
@@ -38,6 +48,11 @@ export function InjectJobQueue(name?: string): PropertyDecorator & ParameterDeco
 /** Injects the persistent queue of the `JobsModule` with this name. */
 export function InjectPersistentJobQueue(name?: string): PropertyDecorator & ParameterDecorator {
   return Inject(getPersistentJobQueueToken(name));
+}
+
+/** Injects the admin of the persistent queue of the `JobsModule` with this name. */
+export function InjectJobsAdmin(name?: string): PropertyDecorator & ParameterDecorator {
+  return Inject(getJobsAdminToken(name));
 }
 
 function isDefault(name: string): boolean {

@@ -6,7 +6,8 @@ import { parseSource, readLibrary, type SourceFile, type SourceImport } from './
  * files of `lib/` itself, may import all of them but `stores/typeorm`.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  queues: ['runtime', 'observe', 'execution', 'stores', 'stores/memory', 'handlers', 'model'],
+  queues: ['admin', 'runtime', 'observe', 'execution', 'stores', 'stores/memory', 'handlers', 'model'],
+  admin: ['runtime', 'stores', 'model'],
   runtime: ['execution', 'stores', 'handlers', 'model'],
   observe: ['model'],
   execution: ['handlers', 'model'],

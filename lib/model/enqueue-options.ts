@@ -167,7 +167,8 @@ function isEntityManager(options: unknown): boolean {
   return typeof options === 'object' && options !== null && 'dataSource' in options && 'transaction' in options;
 }
 
-function checkMoment(option: string, moment: unknown): number {
+/** A moment in epoch milliseconds. @throws InvalidOptionError */
+export function checkMoment(option: string, moment: unknown): number {
   const ms = moment instanceof Date ? moment.getTime() : moment;
   if (typeof ms !== 'number' || !Number.isFinite(ms) || ms > Date.now() + longestMs) {
     throw new InvalidOptionError(`${option} must be a Date or epoch milliseconds, got ${show(moment)}`);

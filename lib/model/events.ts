@@ -24,6 +24,8 @@ export interface JobEventMap {
   released: { readonly job: JobFacts };
   /** Its handler ignored the stop; the job is run again when its lease has ended. */
   abandoned: { readonly job: JobFacts };
+  /** A running job of this process was cancelled, here or elsewhere: its attempt was told to end, its outcome is dropped. */
+  cancelled: { readonly job: JobFacts };
   /** Another worker owns the job by now; this attempt's outcome was dropped. */
   lost: { readonly job: JobFacts; readonly outcome: OutcomeKind | undefined };
   /** A worker died, or lost its lease, while it held the job. */

@@ -31,6 +31,17 @@ export class Fifo<T> {
     return item;
   }
 
+  /** Takes out the first item that matches, wherever it waits; looks at all of them in turn. */
+  remove(matches: (item: T) => boolean): T | undefined {
+    for (let at = this.head; at < this.items.length; at++) {
+      const item = this.items[at] as T;
+      if (!matches(item)) continue;
+      this.items.splice(at, 1);
+      return item;
+    }
+    return undefined;
+  }
+
   clear(): void {
     this.items = [];
     this.head = 0;

@@ -31,6 +31,17 @@ export class Heap<T> {
     return first;
   }
 
+  /** Takes out the first item that matches, wherever it lies; looks at all of them. */
+  remove(matches: (item: T) => boolean): T | undefined {
+    const at = this.items.findIndex(matches);
+    if (at === -1) return undefined;
+    const rest = [...this.items];
+    const [removed] = rest.splice(at, 1);
+    this.clear();
+    for (const item of rest) this.push(item);
+    return removed;
+  }
+
   clear(): void {
     this.items.length = 0;
   }

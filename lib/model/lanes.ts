@@ -25,6 +25,15 @@ export class Lanes<T> {
     return undefined;
   }
 
+  /** Takes out the first item that matches. */
+  remove(matches: (item: T) => boolean): T | undefined {
+    for (const lane of this.lanes.values()) {
+      const found = lane.remove(matches);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   clear(): void {
     this.lanes.clear();
     this.priorities = [];

@@ -10,21 +10,24 @@ export interface RetentionOptions {
   completed?: number | 'forever';
   /** Milliseconds after which a failed job is deleted, or 'forever'. Default 'forever': nothing is deleted unasked. */
   failed?: number | 'forever';
+  /** Milliseconds after which a cancelled job is deleted, or 'forever'. Default 'forever'. */
+  cancelled?: number | 'forever';
 }
 
 /** Milliseconds, `Infinity` for ever; `undefined` where nothing was said. */
 export interface Retention {
   readonly completed?: number | undefined;
   readonly failed?: number | undefined;
+  readonly cancelled?: number | undefined;
 }
 
-const states = ['completed', 'failed'] as const;
+const states = ['completed', 'failed', 'cancelled'] as const;
 
 /** @throws InvalidOptionError */
 export function resolveRetention(option: string, value: unknown): Retention {
   const given = checkKnownKeys(option, value, states);
   const read = (state: (typeof states)[number]): number | undefined => checkKeep(`${option}.${state}`, given[state]);
-  return Object.freeze({ completed: read('completed'), failed: read('failed') });
+  return Object.freeze({ completed: read('completed'), failed: read('failed'), cancelled: read('cancelled') });
 }
 
 function checkKeep(option: string, value: unknown): number | undefined {

@@ -87,6 +87,9 @@ function attachInterruptions(events: JobEvents, sink: LogSink, kind: QueueKind):
   events.on('abandoned', ({ job }) => {
     sink.warn(`${name(job)} did not end when the queue stopped; ${future}`);
   });
+  events.on('cancelled', ({ job }) => {
+    sink.log(`${name(job)} was cancelled; its signal was aborted, and what it still does is not waited for`);
+  });
   events.on('lost', ({ job, outcome }) => {
     const what = outcome === undefined ? 'its signal was aborted' : `its outcome '${outcome}' was dropped`;
     sink.warn(`${name(job)} lost its claim, another worker may have it by now; ${what}`);

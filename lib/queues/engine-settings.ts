@@ -9,7 +9,7 @@ export function engineSettings(options: ResolvedPersistentOptions, owner: string
     prefetch: options.prefetch,
     queues: options.queues,
     maxInterruptions: options.maxInterruptions,
-    keepFailedMs: options.retention.failed ?? Infinity,
+    keepMs: options.retention,
     interruptionBackoffMs: options.interruptionBackoff,
     owner,
   };

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../model/clock.js';
 import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
 import type { EnqueueResult } from '../model/enqueue-result.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
+import type { ControlResult } from '../model/control-result.js';
 import { JobEvents } from '../model/events.js';
 import { mergePolicies, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
@@ -116,6 +117,19 @@ export class JobQueue {
   trySubmit<T extends string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): EnqueueResult;
   trySubmit(work: unknown, ...rest: readonly unknown[]): EnqueueResult {
     return this.take(work, rest);
+  }
+
+  /**
+   * Takes back a job: one that waits, for its turn or for a retry, never runs; of one that runs the `signal` is aborted and no retry
+   * follows. Says what it was: `notFound` stands for jobs that are over as well.
+   */
+  cancel(id: string): ControlResult {
+    const found = this.store.cancel(id);
+    this.watch.notify();
+    if (found === undefined) return { result: 'notFound' };
+    if (found === 'pending') return { result: 'done', from: 'pending' };
+    this.worker?.cancel([found]);
+    return { result: 'done', from: 'running' };
   }
 
   /** Starts the workers. Needed only after `stop()`, and where the queue was made not to start by itself. */

@@ -1,9 +1,12 @@
+import type { ReadOptions } from '../admin/admin-options.js';
+import type { JobRecord } from '../admin/job-record.js';
+import { JobsAdmin } from '../admin/jobs-admin.js';
 import { Executor } from '../execution/executor.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { systemClock, type Clock } from '../model/clock.js';
+import type { ControlResult } from '../model/control-result.js';
 import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-options.js';
 import type { EnqueueResult } from '../model/enqueue-result.js';
-import { QueueClosedError } from '../model/errors.js';
 import { JobEvents } from '../model/events.js';
 import type { HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
@@ -16,28 +19,20 @@ import {
 } from '../model/queue-options.js';
 import { attachJobLog, attemptLogger, jobsLogger, type LogSink } from '../observe/job-log.js';
 import { Engine } from '../runtime/engine.js';
-import { ProcessIdentity } from '../runtime/process-identity.js';
-import type { JobStore } from '../stores/job-store.js';
+import type { AdministeredStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
 import { engineSettings } from './engine-settings.js';
 import { persistentJob } from './job-options.js';
-import { JobPlacer } from './job-placer.js';
 import { makeEach, type JobRequest } from './job-request.js';
 import { graceMs, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
+import { StoreDoor, type OpenedStore } from './store-door.js';
 import { storeSettings } from './store-settings.js';
 
 /** What a persistent queue is made of. */
 export interface PersistentQueueParts extends QueueParts {
   /** Makes the store once its DataSource is there; called again after it has failed. */
-  readonly openStore: () => Promise<JobStore>;
-}
-
-/** What a queue has once its store is open. */
-interface Opened {
-  readonly store: JobStore;
-  readonly placer: JobPlacer;
-  readonly identity: ProcessIdentity;
+  readonly openStore: () => Promise<AdministeredStore>;
 }
 
 /**
@@ -46,16 +41,16 @@ interface Opened {
 export class PersistentJobQueue {
   /** The handlers that this process can run. */
   readonly handlers: HandlerRegistry;
+  /** Looks at the jobs in the table and controls them. */
+  readonly admin: JobsAdmin;
   private readonly options: ResolvedPersistentOptions;
   private readonly events: JobEvents;
   private readonly clock: Clock;
   private readonly sink: LogSink;
-  private opening: Promise<void> | undefined;
-  private opened: Opened | undefined;
+  private readonly door: StoreDoor;
   private engines = 0;
   private engine: Engine | undefined;
   private isStarted = false;
-  private isClosed = false;
   /** Counts starts and stops, so that a stop which arrives during a start wins. */
   private changes = 0;
   private stopping: Promise<void> | undefined;
@@ -75,6 +70,12 @@ export class PersistentJobQueue {
     this.clock = parts.clock ?? systemClock;
     this.sink = parts.sink ?? jobsLogger();
     attachJobLog(this.events, this.sink, 'persistent');
+    this.door = new StoreDoor(parts.openStore);
+    this.admin = new JobsAdmin({
+      queries: async () => (await this.door.ready()).store.queries,
+      onCancelled: (claims) => this.engine?.cancel(claims),
+      maxPayloadSize: this.options.maxPayloadSize,
+    });
   }
 
   /**
@@ -91,10 +92,11 @@ export class PersistentJobQueue {
   ): Promise<PersistentJobQueue> {
     const resolved = resolvePersistentOptions(options);
     const sink = parts.sink ?? jobsLogger();
-    const openStore = (): Promise<JobStore> => openTypeOrmStore(dataSource, storeSettings(resolved, sink, parts.clock));
+    const settings = storeSettings(resolved, sink, parts.clock);
+    const openStore = (): Promise<AdministeredStore> => openTypeOrmStore(dataSource, settings);
     const queue = new PersistentJobQueue(options, { ...parts, sink, openStore });
     await queue.open();
-    await queue.engineOf(await queue.ready()).recover();
+    await queue.engineOf(await queue.door.ready()).recover();
     return queue;
   }
 
@@ -170,9 +172,28 @@ export class PersistentJobQueue {
   ): Promise<readonly EnqueueResult[]> {
     const { manager } = resolveEnqueueOptions(options);
     const made = makeEach(jobs, ({ type, payload, ...rest }) => this.newJob(type, payload, rest));
-    const { placer } = await this.ready();
-    this.refuseIfClosed();
+    const { placer } = await this.door.ready();
     return placer.placeAll(made, manager);
+  }
+
+  /** Ends a job that waits or runs, in whatever process. See `JobsAdmin.cancel`. */
+  cancel(id: string): Promise<ControlResult> {
+    return this.admin.cancel(id);
+  }
+
+  /** Makes a failed or cancelled job due again, as if it were new. See `JobsAdmin.retry`. */
+  retry(id: string): Promise<ControlResult> {
+    return this.admin.retry(id);
+  }
+
+  /** Deletes a job that waits or is over. See `JobsAdmin.delete`. */
+  delete(id: string): Promise<ControlResult> {
+    return this.admin.delete(id);
+  }
+
+  /** One job as it stands in the table. See `JobsAdmin.find`. */
+  find(id: string, options?: ReadOptions): Promise<JobRecord | undefined> {
+    return this.admin.find(id, options);
   }
 
   /**
@@ -181,7 +202,7 @@ export class PersistentJobQueue {
    */
   async tick(): Promise<boolean> {
     this.parts.beforeClaim?.();
-    return this.engineOf(await this.ready()).runOne();
+    return this.engineOf(await this.door.ready()).runOne();
   }
 
   /**
@@ -192,10 +213,10 @@ export class PersistentJobQueue {
    */
   async start(workers: number = this.options.workers): Promise<void> {
     if (workers !== this.options.workers) checkWorkers(workers);
-    this.refuseIfClosed();
+    this.door.refuseIfClosed();
     const change = ++this.changes;
     await this.stopping;
-    const opened = await this.ready();
+    const opened = await this.door.ready();
     if (change !== this.changes || this.isStarted) return;
     this.isStarted = true;
     this.engineOf(opened).start(workers);
@@ -213,18 +234,13 @@ export class PersistentJobQueue {
 
   /** Makes the table usable; the other methods do this on demand. A second call waits for the first; after a failure it tries again. */
   async open(): Promise<void> {
-    await this.ready();
+    await this.door.ready();
   }
 
   /** Stops, and gives back the connections. Nothing can be enqueued afterwards. The DataSource stays open. */
   async close(): Promise<void> {
     await this.stop();
-    this.isClosed = true;
-    await this.opening?.catch(() => undefined);
-    const opened = this.opened;
-    this.opened = undefined;
-    await opened?.identity.forget();
-    await opened?.store.close();
+    await this.door.close();
   }
 
   private async halt(): Promise<void> {
@@ -236,8 +252,7 @@ export class PersistentJobQueue {
 
   private async place(type: string, payload: unknown, options?: EnqueueOptions): Promise<EnqueueResult> {
     const job = this.newJob(type, payload, options);
-    const { placer } = this.opened ?? (await this.ready());
-    this.refuseIfClosed();
+    const { placer } = await this.door.now();
     return placer.place(job, options?.manager);
   }
 
@@ -245,37 +260,12 @@ export class PersistentJobQueue {
     return persistentJob({ type, payload, given }, this.handlers, this.options);
   }
 
-  private async ready(): Promise<Opened> {
-    this.refuseIfClosed();
-    this.opening ??= this.openStore();
-    try {
-      await this.opening;
-    } catch (error) {
-      this.opening = undefined;
-      throw error;
-    }
-    this.refuseIfClosed();
-    if (this.opened === undefined) throw this.closedError();
-    return this.opened;
-  }
-
-  private async openStore(): Promise<void> {
-    const store = await this.parts.openStore();
-    try {
-      await store.open();
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
-    this.opened = { store, placer: new JobPlacer(store), identity: await ProcessIdentity.create() };
-  }
-
-  private engineOf(opened: Opened): Engine {
+  private engineOf(opened: OpenedStore): Engine {
     this.engine ??= this.makeEngine(opened);
     return this.engine;
   }
 
-  private makeEngine({ store, identity }: Opened): Engine {
+  private makeEngine({ store, identity }: OpenedStore): Engine {
     const { events, clock, options, handlers } = this;
     const parts = {
       store,
@@ -292,13 +282,5 @@ export class PersistentJobQueue {
   private claimTypes(): readonly string[] | undefined {
     this.parts.beforeClaim?.();
     return this.options.unknownTypes === 'fail' ? undefined : this.handlers.types();
-  }
-
-  private refuseIfClosed(): void {
-    if (this.isClosed) throw this.closedError();
-  }
-
-  private closedError(): QueueClosedError {
-    return new QueueClosedError('the persistent queue is closed; enqueue before the app shuts down');
   }
 }

@@ -2,9 +2,13 @@ import type { Attempt } from '../execution/attempt.js';
 import type { Execution, Executor } from '../execution/executor.js';
 import type { Clock } from '../model/clock.js';
 import { Fifo } from '../model/fifo.js';
+import { RecentSet } from '../model/recent-set.js';
 import type { Outcome } from '../model/outcome.js';
 import type { Ended, Settler } from './settler.js';
 import type { SuspectSeat } from './suspect-seat.js';
+
+/** So many cancelled claims are remembered that are not here: their jobs may be on the way. */
+const mostEarly = 1_000;
 
 export interface CrewParts {
   readonly executor: Executor;
@@ -30,6 +34,7 @@ export class Crew {
   /** Has the next free slot, and starts when no other suspect is left to be settled. */
   private nextSuspect: Attempt | undefined;
   private slots = 0;
+  private readonly cancelledEarly = new RecentSet<string>(mostEarly);
 
   constructor(private readonly parts: CrewParts) {}
 
@@ -72,7 +77,8 @@ export class Crew {
 
   /** Takes a claimed job: it starts now or waits its turn. */
   admit(attempt: Attempt, isSuspect: boolean): void {
-    if (this.slots === 0) this.giveBack(attempt);
+    if (this.cancelledEarly.delete(attempt.job.token)) this.parts.settler.cancelled(attempt);
+    else if (this.slots === 0) this.giveBack(attempt);
     else if (!isSuspect) this.buffer.push(attempt);
     else if (!this.hasSuspect) this.seat(attempt);
     else this.giveBackSuspect(attempt);
@@ -109,12 +115,27 @@ export class Crew {
   /** Runs one attempt outside of the slots; resolves when it has ended. The caller settles it and then lets it `leave`. */
   async runBeside(attempt: Attempt): Promise<Execution> {
     this.running.add(attempt);
+    if (this.cancelledEarly.delete(attempt.job.token)) {
+      attempt.startedAt = this.parts.clock.monotonic();
+      this.parts.settler.cancelled(attempt);
+      return { outcome: { kind: 'released', delayMs: 0 } };
+    }
     attempt.begin(this.parts.clock.monotonic());
     return this.parts.executor.execute(attempt);
   }
 
   leave(attempt: Attempt): void {
     if (this.running.delete(attempt)) this.parts.onEnded();
+  }
+
+  /** The job of this claim was cancelled. Its attempt ends if it runs, and does not start if it waits or is still on its way. */
+  cancel(token: string): void {
+    const isMeant = (attempt: Attempt): boolean => attempt.job.token === token;
+    const attempt = [...this.running, this.nextSuspect].find((one) => one !== undefined && isMeant(one));
+    if (attempt !== undefined && attempt === this.nextSuspect) this.unseat(attempt);
+    const cancelled = attempt ?? this.buffer.remove(isMeant);
+    if (cancelled === undefined) this.cancelledEarly.add(token);
+    else this.parts.settler.cancelled(cancelled);
   }
 
   /** Tells every attempt to end. */
@@ -139,6 +160,11 @@ export class Crew {
   private seat(attempt: Attempt): void {
     this.nextSuspect = attempt;
     this.parts.seat.take(attempt);
+  }
+
+  private unseat(attempt: Attempt): void {
+    this.nextSuspect = undefined;
+    this.parts.seat.leave(attempt, 'gone');
   }
 
   private startSuspect(): void {

@@ -4,7 +4,7 @@ import type { QueueScope } from '../stores/job-store.js';
 import { ClaimDesk } from './claim-desk.js';
 import { withDeadline } from './deadline.js';
 import { LeaseKeeper } from './lease-keeper.js';
-import { Pruner } from './pruner.js';
+import { Pruner, type PrunerParts } from './pruner.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { SuspectSeat } from './suspect-seat.js';
 import { Upkeep } from './upkeep.js';
@@ -13,8 +13,8 @@ import { Worker, type WorkerParts, type WorkerSettings } from './worker.js';
 export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
   /** Queues that have workers of their own, and how many. */
   readonly queues: Readonly<Record<string, number>>;
-  /** Failed jobs older than this are deleted, unless their handler said otherwise; `Infinity` keeps them. */
-  readonly keepFailedMs: number;
+  /** How long jobs are kept that are over, unless their handler said otherwise; `undefined` keeps them for ever. */
+  readonly keepMs: PrunerParts['keepMs'];
   readonly interruptionBackoffMs: number;
 }
 
@@ -62,7 +62,7 @@ export class Engine {
       { worker: this.main, slots: undefined },
       ...named.map(([queue, slots]) => ({ worker: workerOf({ only: [queue] }), slots })),
     ];
-    this.pruner = new Pruner({ store, failedForMs: settings.keepFailedMs });
+    this.pruner = new Pruner({ store, keepMs: settings.keepMs });
     this.upkeep = new Upkeep(
       {
         store,
@@ -102,6 +102,11 @@ export class Engine {
   /** Takes back the jobs of dead workers. */
   async recover(): Promise<void> {
     await this.upkeep.recover();
+  }
+
+  /** These claims stand no longer, since their jobs were cancelled: their attempts are told to end. */
+  cancel(claims: readonly Lease[]): void {
+    for (const { worker } of this.staff) worker.cancel(claims);
   }
 
   wake(): void {

@@ -1,7 +1,7 @@
 import type { Attempt } from '../execution/attempt.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
-import type { JobStore } from '../stores/job-store.js';
+import type { JobStore, LostLease } from '../stores/job-store.js';
 import { withDeadline } from './deadline.js';
 import { Loop } from './loop.js';
 
@@ -75,19 +75,21 @@ export class LeaseKeeper {
     const sentAt = clock.monotonic();
     const leases = attempts.map(({ job }) => ({ id: job.id, token: job.token }));
     const lost = await withDeadline(store.extend(leases, leaseMs), this.patienceMs(attempts, sentAt));
-    const lostTokens = new Set(lost.map((lease) => lease.token));
+    const lostLeases = new Map(lost.map((lease) => [lease.token, lease]));
     for (const attempt of attempts) {
-      if (lostTokens.has(attempt.job.token)) this.lose(attempt);
-      else attempt.renewedAt = sentAt;
+      const lostLease = lostLeases.get(attempt.job.token);
+      if (lostLease === undefined) attempt.renewedAt = sentAt;
+      else this.lose(attempt, lostLease);
     }
   }
 
   /** A settlement may have ended the claim while the heartbeat was on its way: then it is not lost, just over, and its answer says so. */
-  private lose(attempt: Attempt): void {
+  private lose(attempt: Attempt, { isCancelled = false }: LostLease): void {
     if (!this.held.delete(attempt) || attempt.hasEnded) return;
     attempt.isLost = true;
-    attempt.abort('lease lost');
-    this.parts.events.emit('lost', { job: attempt.job, outcome: undefined });
+    attempt.abort(isCancelled ? 'cancelled' : 'lease lost');
+    if (isCancelled) this.parts.events.emit('cancelled', { job: attempt.job });
+    else this.parts.events.emit('lost', { job: attempt.job, outcome: undefined });
   }
 
   /** No answer may be waited for until after the moment at which an attempt has to be told to end. */

@@ -139,6 +139,13 @@ async function factsOf(kernel: Kernel, pid: number): Promise<ProcessFacts | unde
   }
 }
 
+/** What the name of an owner says to people. */
+export function partsOfOwner(name: string): { readonly host: string | undefined; readonly pid: number | undefined } {
+  const [host, , , pid, , random] = name.split('/');
+  const isOurs = random !== undefined && /^\d+$/.test(pid ?? '');
+  return isOurs ? { host, pid: Number(pid) } : { host: undefined, pid: undefined };
+}
+
 function parse(name: string): ProcessFacts | undefined {
   const [, boot, pidSpace, pid, startedAt, random] = name.split('/');
   if (boot === undefined || pidSpace === undefined || startedAt === undefined || random === undefined) return undefined;

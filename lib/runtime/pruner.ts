@@ -1,11 +1,12 @@
+import { endedStates, type EndedState } from '../model/job-state.js';
 import type { JobUpkeep } from '../stores/job-store.js';
 import { withDeadline } from './deadline.js';
 import { Loop } from './loop.js';
 
 export interface PrunerParts {
   readonly store: Pick<JobUpkeep, 'prune' | 'pruneSlots'>;
-  /** Failed jobs older than this go, unless their handler said otherwise; milliseconds, `Infinity` for never. */
-  readonly failedForMs: number;
+  /** Jobs that have been in this state for longer than its milliseconds go, unless their handler said otherwise; without a number all are kept. */
+  readonly keepMs: Readonly<Partial<Record<EndedState, number | undefined>>>;
 }
 
 /** Few enough that no statement holds a lock, or the event loop, for long. */
@@ -33,14 +34,18 @@ export class Pruner {
   }
 
   private async turn(): Promise<number> {
-    const { store, failedForMs } = this.parts;
+    const counts = [0];
     try {
-      const slots = await withDeadline(store.pruneSlots(chunk), answerMs);
-      const jobs = await withDeadline(store.prune({ failedForMs, limit: chunk }), answerMs);
-      if (Math.max(slots, jobs) >= chunk) return breatherMs;
+      counts.push(await withDeadline(this.parts.store.pruneSlots(chunk), answerMs));
+      for (const state of endedStates) counts.push(await this.prune(state));
     } catch {
       // The worker meets an outage as well and reports it; whatever else it was, the next round tries again.
     }
-    return intervalMs * (0.75 + Math.random() / 2);
+    return Math.max(...counts) >= chunk ? breatherMs : intervalMs * (0.75 + Math.random() / 2);
+  }
+
+  private async prune(state: EndedState): Promise<number> {
+    const endedForMs = this.parts.keepMs[state] ?? Infinity;
+    return withDeadline(this.parts.store.prune({ state, endedForMs, limit: chunk }), answerMs);
   }
 }

@@ -3,9 +3,8 @@ import type { Execution } from '../execution/executor.js';
 import { encodeAttempt } from '../model/attempt-history.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
-import type { Lease } from '../model/job.js';
 import type { Outcome } from '../model/outcome.js';
-import type { Settlement } from '../stores/job-store.js';
+import type { LostLease, Settlement } from '../stores/job-store.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 
 /** An attempt that has ended, on its way to the store. */
@@ -52,6 +51,14 @@ export class Settler {
     return { attempt, execution, endedAt: this.clock.monotonic(), isRepeat: false };
   }
 
+  /** Its job was cancelled: whatever comes of it is of no use any more. */
+  cancelled(attempt: Attempt): void {
+    attempt.isLost = true;
+    this.keeper?.drop(attempt);
+    attempt.abort('cancelled');
+    this.events.emit('cancelled', { job: attempt.job });
+  }
+
   /** Hands out up to `most` outcomes; give them back with `putBack` or report them with `stored`. */
   take(most: number): readonly Ended[] {
     if (this.outbox.length <= most && this.weight <= heaviestBatch) {
@@ -75,12 +82,16 @@ export class Settler {
   }
 
   /** The store has them, except those in `lost`. */
-  stored(batch: readonly Ended[], lost: readonly Lease[]): void {
-    const lostTokens = new Set(lost.map(({ token }) => token));
+  stored(batch: readonly Ended[], lost: readonly LostLease[]): void {
+    const lostLeases = new Map(lost.map((lease) => [lease.token, lease]));
     for (const ended of batch) {
       const { attempt, execution, isRepeat } = ended;
       this.keeper?.drop(attempt);
-      if (lostTokens.has(attempt.job.token) && !isRepeat) {
+      const lostLease = lostLeases.get(attempt.job.token);
+      if (lostLease?.isCancelled === true) {
+        attempt.isLost = true;
+        this.events.emit('cancelled', { job: attempt.job });
+      } else if (lostLease !== undefined && !isRepeat) {
         attempt.isLost = true;
         this.events.emit('lost', { job: attempt.job, outcome: execution.outcome.kind });
       } else {

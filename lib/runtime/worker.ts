@@ -2,7 +2,7 @@ import { Attempt, type JobLoggerFactory } from '../execution/attempt.js';
 import type { Executor } from '../execution/executor.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
-import type { ClaimedJob } from '../model/job.js';
+import type { ClaimedJob, Lease } from '../model/job.js';
 import type { ClaimRequest, ExchangeResult, JobStore, QueueScope } from '../stores/job-store.js';
 import type { ClaimDesk } from './claim-desk.js';
 import { Crew } from './crew.js';
@@ -93,6 +93,11 @@ export class Worker {
   /** There may be work: look at once. */
   wake(): void {
     this.loop.wake();
+  }
+
+  /** These claims stand no longer: their jobs were cancelled. */
+  cancel(claims: readonly Lease[]): void {
+    for (const { token } of claims) this.crew.cancel(token);
   }
 
   /** Attempts that are under way. */

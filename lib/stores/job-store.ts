@@ -1,5 +1,7 @@
 import type { EnqueueResult } from '../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
+import type { EndedState } from '../model/job-state.js';
+import type { JobQueries } from './job-queries.js';
 import type { Outcome } from '../model/outcome.js';
 
 /** The outcome of one attempt, on its way to the store. */
@@ -32,9 +34,15 @@ export interface ExchangeRequest {
   readonly claim: ClaimRequest | undefined;
 }
 
+/** A claim that does not stand any more. */
+export interface LostLease extends Lease {
+  /** The job was cancelled and is so still; otherwise another worker may have it by now. */
+  readonly isCancelled?: boolean;
+}
+
 export interface ExchangeResult {
   /** Settlements that changed no row, because the claim was lost. */
-  readonly lost: readonly Lease[];
+  readonly lost: readonly LostLease[];
   /** Newly claimed jobs: of the lowest priority first, of the same one oldest due first. */
   readonly claimed: readonly ClaimedJob[];
 }
@@ -70,8 +78,9 @@ export interface RecoveredJob {
 }
 
 export interface PruneRequest {
-  /** Jobs that failed at least so long ago go, those aside that are kept until a moment of their own; `Infinity` for none. */
-  readonly failedForMs: number;
+  readonly state: EndedState;
+  /** Jobs that came into this state at least so long ago go, those aside that are kept until a moment of their own; `Infinity` for none. */
+  readonly endedForMs: number;
   /** How many at the most in one call, of those with a moment of their own and of the others. */
   readonly limit: number;
 }
@@ -117,7 +126,7 @@ export interface JobStore extends JobUpkeep {
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
 
   /** Heartbeat: moves the end of these leases to now + `leaseMs`. Returns those that are lost. */
-  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>;
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;
 
   /**
    * Gives back rows that stand under this owner's name though it does not hold them: a claim whose answer was lost on the way.
@@ -133,6 +142,11 @@ export interface JobStore extends JobUpkeep {
 
   /** Gives back what `open` took. The caller's DataSource is not closed. */
   close(): Promise<void>;
+}
+
+/** A store whose jobs can be looked at and controlled from outside. */
+export interface AdministeredStore extends JobStore {
+  readonly queries: JobQueries;
 }
 
 /** What must be looked after all the time, whoever claims. */

@@ -1,5 +1,5 @@
 import { MissingDataSourceError } from '../model/errors.js';
-import type { JobStore } from './job-store.js';
+import type { AdministeredStore } from './job-store.js';
 import type { TypeOrmStoreSettings } from './typeorm/connect.js';
 
 /**
@@ -7,7 +7,10 @@ import type { TypeOrmStoreSettings } from './typeorm/connect.js';
  *
  * @throws MissingDataSourceError when TypeORM is not installed.
  */
-export async function openTypeOrmStore(dataSource: unknown, settings: TypeOrmStoreSettings): Promise<JobStore> {
+export async function openTypeOrmStore(
+  dataSource: unknown,
+  settings: TypeOrmStoreSettings,
+): Promise<AdministeredStore> {
   const { createTypeOrmStore } = await loadTypeOrmStore();
   return createTypeOrmStore(dataSource, settings);
 }

@@ -133,7 +133,9 @@ forEachDatabase((database) => {
   });
 
   describe('prune', () => {
-    const prune = (failedForMs: number, limit = 100): Promise<number> => store.prune({ failedForMs, limit });
+    const prune = async (failedForMs: number, limit = 100): Promise<number> =>
+      (await store.prune({ state: 'failed', endedForMs: failedForMs, limit })) +
+      (await store.prune({ state: 'completed', endedForMs: Infinity, limit }));
     const finish = async (outcome: Outcome): Promise<string> => {
       const job = await claimed(store, aJob());
       await settle(store, job, outcome);

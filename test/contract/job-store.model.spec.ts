@@ -2,16 +2,16 @@ import fc from 'fast-check';
 import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { systemClock } from '../../lib/model/clock.js';
-import { mayBecome, type JobState, type NextState } from '../../lib/model/job-state.js';
+import { controllable, mayBecome, type JobState, type NextState } from '../../lib/model/job-state.js';
 import type { ClaimedJob } from '../../lib/model/job.js';
 import type { Outcome } from '../../lib/model/outcome.js';
-import type { JobStore } from '../../lib/stores/job-store.js';
+import type { AdministeredStore, LostLease } from '../../lib/stores/job-store.js';
 import { openTypeOrmStore } from '../../lib/stores/open-typeorm-store.js';
 import { forEachDatabase } from '../support/databases.js';
 import { QueueRig } from '../support/queue-rig.js';
 
 /**
- * Random sequences of enqueue, claim, heartbeat, crash, expiry, recovery, disowning and settling against a model of a few
+ * Random sequences of enqueue, claim, heartbeat, crash, expiry, recovery, disowning, settling, cancelling, retrying and deleting against a model of a few
  * lines. After each command the table must equal the model, and every change of a row's state must be a legal one.
  */
 
@@ -46,7 +46,7 @@ interface Held {
 }
 
 interface Real {
-  readonly store: JobStore;
+  readonly store: AdministeredStore;
   readonly rig: QueueRig;
   held: Held[];
   /** The tokens that stand in the table, by job. */
@@ -135,6 +135,15 @@ const claim = (owner: Owner, limit: number): Step =>
 const isStanding = (model: Model, real: Real, { job, owner }: Held): boolean =>
   real.tokens.get(job.id) === job.token && model.jobs.get(job.id)?.owner === owner;
 
+/** What a store says of a claim that stands no more. */
+function asLost(model: Model, { id, token }: ClaimedJob): LostLease {
+  return model.jobs.get(id)?.state === 'cancelled' ? { id, token, isCancelled: true } : { id, token };
+}
+
+function byToken(a: LostLease, b: LostLease): number {
+  return a.token < b.token ? -1 : 1;
+}
+
 const heartbeat = (owner: Owner): Step =>
   step(`heartbeat(${owner})`, async (model, real) => {
     const mine = real.held.filter((held) => held.owner === owner);
@@ -143,8 +152,8 @@ const heartbeat = (owner: Owner): Step =>
       mine.map(({ job }) => job),
       leaseMs,
     );
-    const expected = mine.filter((held) => !isStanding(model, real, held)).map(({ job }) => job.token);
-    expect(lost.map(({ token }) => token).toSorted()).toEqual(expected.toSorted());
+    const expected = mine.filter((held) => !isStanding(model, real, held)).map(({ job }) => asLost(model, job));
+    expect(lost.toSorted(byToken)).toEqual(expected.toSorted(byToken));
     for (const held of mine.filter((one) => isStanding(model, real, one))) {
       Object.assign(model.jobs.get(held.job.id) ?? {}, { isExpired: false });
     }
@@ -197,10 +206,46 @@ const settle = (index: number, outcome: Outcome): Step =>
     const isMine = isStanding(model, real, held);
     const { id, token } = held.job;
     const { lost } = await real.store.exchange({ settle: [{ id, token, outcome }], claim: undefined });
-    expect(lost).toEqual(isMine ? [] : [{ id, token }]);
+    expect(lost).toEqual(isMine ? [] : [asLost(model, held.job)]);
     real.held = real.held.filter((one) => one !== held);
     const job = model.jobs.get(id);
     if (isMine && job !== undefined) apply(model, id, job, outcome);
+  });
+
+/** The job at this place, if it is in one of these states. */
+function controlled(model: Model, index: number, from: readonly JobState[]) {
+  const [id, job] = [...model.jobs][index % Math.max(1, model.jobs.size)] ?? [];
+  if (id === undefined || job === undefined) return undefined;
+  const expected = from.includes(job.state) ? [expect.objectContaining({ id, from: job.state })] : [];
+  return { id, job, expected, isLegal: expected.length > 0 };
+}
+
+const cancel = (index: number): Step =>
+  step(`cancel(${index})`, async (model, { store, tokens }) => {
+    const found = controlled(model, index, controllable.cancel);
+    if (found === undefined) return;
+    const { id, job, expected, isLegal } = found;
+    const token = job.state === 'running' && job.owner !== undefined ? tokens.get(id) : undefined;
+    const cancelled = await store.queries.cancel([id], controllable.cancel);
+    expect(cancelled).toEqual(expected);
+    expect(cancelled.map(({ claim: ended }) => ended?.token)).toEqual(isLegal ? [token] : []);
+    if (isLegal) Object.assign(job, { state: 'cancelled', owner: undefined, isExpired: false });
+  });
+
+const retry = (index: number): Step =>
+  step(`retry(${index})`, async (model, { store }) => {
+    const found = controlled(model, index, controllable.retry);
+    if (found === undefined) return;
+    expect(await store.queries.retry([found.id], controllable.retry)).toEqual(found.expected);
+    if (found.isLegal) Object.assign(found.job, { state: 'pending', attempts: 0, interruptions: 0, isDue: true });
+  });
+
+const remove = (index: number): Step =>
+  step(`delete(${index})`, async (model, { store }) => {
+    const found = controlled(model, index, controllable.delete);
+    if (found === undefined) return;
+    expect(await store.queries.remove([found.id], controllable.delete)).toEqual(found.expected);
+    if (found.isLegal) model.jobs.delete(found.id);
   });
 
 function apply(model: Model, id: string, job: ModelJob, outcome: Outcome): void {
@@ -263,6 +308,9 @@ const commands = fc.commands<Model, Real, false>(
     anyOwner.map(heartbeat),
     anyOwner.map(crash),
     anyOwner.map(disown),
+    ...times(2, () => fc.nat(20).map(cancel)),
+    ...times(2, () => fc.nat(20).map(retry)),
+    fc.nat(20).map(remove),
   ],
   { maxCommands: 80, size: 'max' },
 );
@@ -274,7 +322,7 @@ function times<T>(count: number, make: () => T): T[] {
 forEachDatabase((database) => {
   describe('the store, whatever happens in whatever order', () => {
     let dataSource: DataSource;
-    let store: JobStore;
+    let store: AdministeredStore;
 
     beforeAll(async () => {
       dataSource = await database.connect();

@@ -1,8 +1,10 @@
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import {
   getPersistentJobQueueToken,
+  InjectJobsAdmin,
   InjectPersistentJobQueue,
   JobHandler,
+  JobsAdmin,
   JobsModule,
   MissingDataSourceError,
   PersistentJobQueue,
@@ -56,6 +58,14 @@ class Sender {
   ) {}
 }
 
+@Injectable()
+class Desk {
+  constructor(
+    @InjectJobsAdmin('audit') readonly audit: JobsAdmin,
+    @InjectJobsAdmin('reports') readonly reports: JobsAdmin,
+  ) {}
+}
+
 forEachDatabase((database) => {
   afterEach(async () => {
     await closeApps();
@@ -72,7 +82,7 @@ forEachDatabase((database) => {
       quickJobs({ name, autoStart, persistent: { dataSource: name, tableName: `${name}_jobs` } });
     const app = await startApp({
       imports: [typeOrm(sources.audit, 'audit'), typeOrm(sources.reports, 'reports'), jobs('audit'), jobs('reports')],
-      providers: [Shared, Bound, Sender],
+      providers: [Shared, Bound, Sender, Desk],
     });
     return { app, sources };
   }
@@ -100,6 +110,24 @@ forEachDatabase((database) => {
 
     expect(app.get(Shared).payloads.toSorted()).toEqual(['a', 'r']);
     expect(app.get(Bound).runs.toSorted()).toEqual(['audit a', 'reports r']);
+  });
+
+  it('each instance has an admin of its own', async () => {
+    const { app } = await startTwo(false);
+    const { audit, reports } = app.get(Sender);
+    const { audit: auditAdmin, reports: reportsAdmin } = app.get(Desk);
+    const id = await audit.enqueue('shared', 'a');
+
+    expect(await auditAdmin.find(id)).toMatchObject({ id, state: 'pending' });
+    expect(await reportsAdmin.find(id)).toBeUndefined();
+    expect([auditAdmin, reportsAdmin]).toEqual([audit.admin, reports.admin]);
+  });
+
+  it('the admin is injected by its class', async () => {
+    const app = await startDatabaseApp(await database.connect(), {});
+
+    expect(app.get(JobsAdmin)).toBe(app.get(PersistentJobQueue).admin);
+    expect(await app.get(JobsAdmin).counts()).toMatchObject({ types: [] });
   });
 
   it('a DataSource may be given as an object, by an asynchronous factory', async () => {

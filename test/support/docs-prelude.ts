@@ -8,6 +8,8 @@ declare const PersistentJobQueue: Jobs['PersistentJobQueue'];
 declare const InjectPersistentJobQueue: Jobs['InjectPersistentJobQueue'];
 type PersistentJobQueue = import('nestjs-jobs').PersistentJobQueue;
 type JobContext = import('nestjs-jobs').JobContext;
+declare const JobsAdmin: Jobs['JobsAdmin'];
+type JobsAdmin = import('nestjs-jobs').JobsAdmin;
 
 type Common = typeof import('@nestjs/common');
 declare const Inject: Common['Inject'];
@@ -27,6 +29,7 @@ declare class User {
 }
 declare const user: User;
 declare const userId: string;
+declare const id: string;
 declare const email: string;
 declare const payload: unknown;
 declare const cache: { warm(userId: string): Promise<void> };

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { systemClock } from '../../lib/model/clock.js';
 import type { ClaimedJob, NewJob } from '../../lib/model/job.js';
 import type { Outcome } from '../../lib/model/outcome.js';
-import type { ClaimRequest, JobStore, Settlement } from '../../lib/stores/job-store.js';
+import type { AdministeredStore, ClaimRequest, JobStore, Settlement } from '../../lib/stores/job-store.js';
 import { createTypeOrmStore, type TypeOrmStoreSettings } from '../../lib/stores/typeorm/connect.js';
 import type { TestDatabase } from './databases.js';
 import { QueueRig, type Row } from './queue-rig.js';
@@ -10,7 +10,7 @@ import { QueueRig, type Row } from './queue-rig.js';
 /** Stores over one test database, as processes that share it would have them, and a look at its rows. */
 export class StoreRig {
   readonly warnings: string[] = [];
-  private readonly stores: JobStore[] = [];
+  private readonly stores: AdministeredStore[] = [];
   private first: DataSource | undefined;
 
   constructor(private readonly database: TestDatabase) {}
@@ -22,24 +22,24 @@ export class StoreRig {
   }
 
   /** A store over the app's DataSource. */
-  async open(settings: Partial<TypeOrmStoreSettings> = {}): Promise<JobStore> {
+  async open(settings: Partial<TypeOrmStoreSettings> = {}): Promise<AdministeredStore> {
     return this.openOn(await this.dataSource(), settings);
   }
 
   /** A store over a DataSource of its own, as another process has it; a database in memory has only the one. */
-  async openAnother(settings: Partial<TypeOrmStoreSettings> = {}): Promise<JobStore> {
+  async openAnother(settings: Partial<TypeOrmStoreSettings> = {}): Promise<AdministeredStore> {
     const isAlone = this.database.name === 'sqlite-memory';
     return this.openOn(isAlone ? await this.dataSource() : await this.database.connect(), settings);
   }
 
-  async openOn(dataSource: DataSource, settings: Partial<TypeOrmStoreSettings> = {}): Promise<JobStore> {
+  async openOn(dataSource: DataSource, settings: Partial<TypeOrmStoreSettings> = {}): Promise<AdministeredStore> {
     const store = this.make(dataSource, settings);
     await store.open();
     return store;
   }
 
   /** A store that is not open yet. */
-  make(dataSource: DataSource, settings: Partial<TypeOrmStoreSettings> = {}): JobStore {
+  make(dataSource: DataSource, settings: Partial<TypeOrmStoreSettings> = {}): AdministeredStore {
     const store = createTypeOrmStore(dataSource, {
       tableName: 'rws_jobs',
       schema: 'auto',

@@ -11,6 +11,7 @@ import {
   JobHandler,
   JobQueue,
   JobsError,
+  JobsAdmin,
   JobsModule,
   MissingDataSourceError,
   PersistentJobQueue,
@@ -321,6 +322,15 @@ describe('persistent: false', () => {
 
     await expect(startMemoryApp({ providers: [Service] })).rejects.toThrow(message);
     await expect(startMemoryApp({ providers: [factory] })).rejects.toThrow(message);
+  });
+
+  it('does not start where something injects the admin of that queue', async () => {
+    @Injectable()
+    class Service {
+      constructor(readonly admin: JobsAdmin) {}
+    }
+
+    await expect(startMemoryApp({ providers: [Service] })).rejects.toThrow(message);
   });
 
   it('starts where the persistent queue is optional', async () => {

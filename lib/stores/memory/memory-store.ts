@@ -64,6 +64,20 @@ export class MemoryStore implements JobStore {
     return enqueueResult(job.id, 'stored');
   }
 
+  /** Takes out a job that waits or runs. Returns where it was: of a running one its claim, which stands no longer. */
+  cancel(id: string): 'pending' | Lease | undefined {
+    const running = [...this.running.values()].find((job) => job.id === id);
+    if (running !== undefined) {
+      this.running.delete(running.token);
+      this.keys.release(running.source);
+      return { id, token: running.token };
+    }
+    const waiting = this.line.remove(id);
+    if (waiting === undefined) return undefined;
+    this.keys.release(waiting);
+    return 'pending';
+  }
+
   /** Forgets all waiting jobs and returns how many they were. */
   clear(): number {
     const count = this.waiting;

@@ -75,6 +75,15 @@ export class WaitingLine {
     this.parts.onMoved(replacement);
   }
 
+  /** Takes out the job with this id, due or not. */
+  remove(id: string): NewJob | undefined {
+    const isMeant = (item: NewJob | WaitingJob): boolean =>
+      'job' in item ? item.job.id === id && item.isGone !== true : item.id === id;
+    const found = this.due.remove(isMeant) ?? this.later.remove(isMeant);
+    this.armTimer();
+    return found === undefined || !('job' in found) ? found : found.job;
+  }
+
   /** Hands out the next job that is due. To be called after `promote`. */
   shift(): NewJob | WaitingJob | undefined {
     for (;;) {

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { show } from '../../model/check.js';
 import type { Clock } from '../../model/clock.js';
 import { InvalidOptionError, UnsupportedDatabaseError } from '../../model/errors.js';
-import type { JobStore } from '../job-store.js';
+import type { AdministeredStore } from '../job-store.js';
 import { MysqlDialect } from './dialects/mysql.dialect.js';
 import { PostgresDialect } from './dialects/postgres.dialect.js';
 import { SqliteDialect } from './dialects/sqlite.dialect.js';
@@ -34,7 +34,7 @@ export interface TypeOrmStoreSettings {
  * @throws UnsupportedDatabaseError when it is neither PostgreSQL, MySQL, MariaDB nor SQLite through better-sqlite3.
  * @throws InvalidOptionError when `tableName` does not fit this database, or there is no DataSource at all.
  */
-export function createTypeOrmStore(dataSource: unknown, settings: TypeOrmStoreSettings): JobStore {
+export function createTypeOrmStore(dataSource: unknown, settings: TypeOrmStoreSettings): AdministeredStore {
   if (!isDataSource(dataSource)) {
     throw new InvalidOptionError(`dataSource must be a TypeORM DataSource, got ${show(dataSource)}`);
   }

@@ -1,5 +1,5 @@
 import type { ClaimedJob, Lease, NewJob } from '../../model/job.js';
-import { finishedStates, JobState } from '../../model/job-state.js';
+import { endedStates, JobState } from '../../model/job-state.js';
 import type { Outcome } from '../../model/outcome.js';
 import type { ForeignClaims, RecoveredJob, Settlement } from '../job-store.js';
 
@@ -144,7 +144,14 @@ export function isGone({ outcome }: Settlement): boolean {
 /** What becomes of a row that stays. */
 export function toSettledRow({ id, token, outcome, line }: Settlement): SettledRow {
   const row = changes(outcome);
-  return { id, token, ...unchanged, ...row, isFinished: finishedStates.includes(row.status), line: line ?? null };
+  return {
+    id,
+    token,
+    ...unchanged,
+    ...row,
+    isFinished: endedStates.some((state) => state === row.status),
+    line: line ?? null,
+  };
 }
 
 type Change = Omit<SettledRow, keyof Lease | 'isFinished' | 'line'>;
@@ -195,9 +202,6 @@ export function interruptionError(maxInterruptions: number): readonly [before: s
     ` time(s) while it ran this job; maxInterruptions is ${maxInterruptions}`,
   ];
 }
-
-/** The finished states as they stand in a list of SQL. */
-export const finishedList = finishedStates.map((state) => `'${state}'`).join(', ');
 
 /** Text of a column that is never null and never anything else. */
 export function toText(value: unknown): string {

@@ -3,11 +3,13 @@ import type { Clock } from '../../model/clock.js';
 import { StoreError } from '../../model/errors.js';
 import type { EnqueueResult } from '../../model/enqueue-result.js';
 import type { Lease, NewJob } from '../../model/job.js';
+import type { JobQueries } from '../job-queries.js';
 import type {
+  AdministeredStore,
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
-  JobStore,
+  LostLease,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
@@ -17,6 +19,7 @@ import { CommitWatcher } from './commit-watcher.js';
 import type { SqlDialect } from './dialects/sql-dialect.js';
 import { isAnyDueNow } from './due-now.js';
 import { inStore } from './store-error.js';
+import { TypeOrmJobQueries } from './typeorm-job-queries.js';
 
 export interface TypeOrmJobStoreParts {
   readonly dataSource: DataSource;
@@ -31,13 +34,15 @@ export interface TypeOrmJobStoreParts {
  * drivers throw becomes a StoreError, the caller's transaction is checked before it is joined, and whoever listens is woken once jobs
  * are committed.
  */
-export class TypeOrmJobStore implements JobStore {
+export class TypeOrmJobStore implements AdministeredStore {
+  readonly queries: JobQueries;
   private readonly commits: CommitWatcher;
   private readonly listeners = new Set<{ readonly wake: () => void }>();
   private stopRemote: (() => Promise<void>) | undefined;
 
   constructor(private readonly parts: TypeOrmJobStoreParts) {
     this.commits = new CommitWatcher(parts.dataSource, parts.onTransactionEnd);
+    this.queries = new TypeOrmJobQueries(parts.dialect.admin, () => this.wakeAll());
   }
 
   async open(): Promise<void> {
@@ -82,7 +87,7 @@ export class TypeOrmJobStore implements JobStore {
     return inStore('settle and claim jobs', () => this.parts.dialect.exchange(asked));
   }
 
-  async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+  async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
     if (leases.length === 0) return [];
     return inStore('extend leases', () => this.parts.dialect.extend(leases, leaseMs));
   }
@@ -100,7 +105,7 @@ export class TypeOrmJobStore implements JobStore {
   }
 
   prune(request: PruneRequest): Promise<number> {
-    return inStore('delete old failed jobs', () => this.parts.dialect.prune(request));
+    return inStore('delete old jobs', () => this.parts.dialect.prune(request));
   }
 
   pruneSlots(limit: number): Promise<number> {

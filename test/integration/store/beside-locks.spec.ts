@@ -44,7 +44,7 @@ forEachDatabase(
         }
         const rest = mine.filter((_job, at) => at % (outcomes.length + 1) === outcomes.length);
         expect(await store.disown('ada', [])).toBe(rest.length);
-        expect(await store.prune({ failedForMs: 0, limit: 100 })).toBe(
+        expect(await store.prune({ state: 'failed', endedForMs: 0, limit: 100 })).toBe(
           mine.filter((_job, at) => at % (outcomes.length + 1) === 2).length,
         );
         const request = { owner: 'ada', maxInterruptions: 3, backoffMs: 0, limit: 10, deadOwners: ['bob'] };

@@ -482,4 +482,87 @@ describe('JobQueue', () => {
   it('refuses bad options at once', () => {
     expect(() => new JobQueue({ workers: 0 })).toThrow(InvalidOptionError);
   });
+
+  describe('cancel', () => {
+    it('keeps a waiting job from running, wherever it waits', async () => {
+      const { queue } = setUp({ ...quick, workers: 1 });
+      const ran: string[] = [];
+      const hold = gate();
+      queue.submit(() => hold.opened);
+      const next = queue.submit(() => ran.push('next'));
+      const later = queue.submit(() => ran.push('later'), { delay: 10 });
+      queue.submit(() => ran.push('other'));
+
+      expect([next, later].map((id) => queue.cancel(id).result)).toEqual(['done', 'done']);
+      hold.open();
+      await queue.join();
+
+      expect(ran).toEqual(['other']);
+    });
+
+    it('keeps a job from running that was taken out of the store already', async () => {
+      const { queue } = setUp({ ...quick, workers: 1 });
+      const ran: number[] = [];
+      const hold = gate();
+      const ids = Array.from({ length: 100 }, (_unused, n) =>
+        queue.submit(async () => {
+          ran.push(n);
+          if (n === 10) await hold.opened;
+        }),
+      );
+      await until(() => ran.includes(10));
+
+      for (const id of ids.slice(11)) queue.cancel(id);
+      hold.open();
+      await queue.join();
+
+      expect(ran).toEqual(Array.from({ length: 11 }, (_unused, n) => n));
+    });
+
+    it('aborts the signal of a running job, and lets no retry follow', async () => {
+      const { queue, sink } = setUp();
+      const reasons: unknown[] = [];
+      let runs = 0;
+      const id = queue.submit(({ signal }) => {
+        runs += 1;
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reasons.push(signal.reason);
+            reject(signal.reason as Error);
+          });
+        });
+      });
+      await until(() => runs === 1);
+
+      expect(queue.cancel(id)).toEqual({ result: 'done', from: 'running' });
+      await queue.join();
+
+      expect(reasons).toEqual([expect.objectContaining({ reason: 'cancelled' })]);
+      expect(runs).toBe(1);
+      expect(sink.lines).toEqual([expect.stringContaining('was cancelled')]);
+    });
+
+    it('ends the wait for a retry', async () => {
+      const { queue } = setUp({ backoff: { initial: 600_000, max: 600_000 } });
+      let runs = 0;
+      const id = queue.submit(() => {
+        runs += 1;
+        throw new Error('boom');
+      });
+      await until(() => runs === 1 && queue.cancel(id).result === 'done');
+
+      await queue.join();
+
+      expect(runs).toBe(1);
+    });
+
+    it('finds nothing of a job that is over or never was', async () => {
+      const { queue } = setUp();
+      const id = queue.submit(() => undefined);
+      await queue.join();
+
+      expect(queue.cancel(id)).toEqual({ result: 'notFound' });
+      expect(queue.cancel('memory-99')).toEqual({ result: 'notFound' });
+    });
+  });
 });

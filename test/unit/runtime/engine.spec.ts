@@ -13,7 +13,7 @@ const settings: EngineSettings = {
   prefetch: 0,
   maxInterruptions: 3,
   interruptionBackoffMs: 0,
-  keepFailedMs: Infinity,
+  keepMs: {},
   queues: {},
   owner: 'me',
 };

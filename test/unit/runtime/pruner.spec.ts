@@ -10,20 +10,20 @@ describe('Pruner', () => {
   it('goes on chunk by chunk while there is more, then rests', async () => {
     const chunks = [500, 500, 3];
     const prune = jest.fn(() => Promise.resolve(chunks.shift() ?? 0));
-    const pruner = new Pruner({ store: { prune, pruneSlots }, failedForMs: 1_000 });
+    const pruner = new Pruner({ store: { prune, pruneSlots }, keepMs: { failed: 1_000 } });
 
     pruner.start();
     await jest.advanceTimersByTimeAsync(10_000);
 
     expect(prune).toHaveBeenCalledTimes(3);
-    expect(prune).toHaveBeenCalledWith({ failedForMs: 1_000, limit: 500 });
+    expect(prune).toHaveBeenCalledWith({ state: 'failed', endedForMs: 1_000, limit: 500 });
     await pruner.stop();
   });
 
   it('tries again after a failure', async () => {
     const answers = [() => Promise.reject(new Error('no')), () => Promise.resolve(0)];
     const prune = jest.fn(() => (answers.shift() ?? (() => Promise.resolve(0)))());
-    const pruner = new Pruner({ store: { prune, pruneSlots }, failedForMs: 1_000 });
+    const pruner = new Pruner({ store: { prune, pruneSlots }, keepMs: { failed: 1_000 } });
 
     pruner.start();
     await jest.advanceTimersByTimeAsync(80_000);
@@ -36,7 +36,7 @@ describe('Pruner', () => {
     const chunks = [500, 1];
     const slots = jest.fn(() => Promise.resolve(chunks.shift() ?? 0));
     const prune = jest.fn(() => Promise.resolve(0));
-    const pruner = new Pruner({ store: { prune, pruneSlots: slots }, failedForMs: Infinity });
+    const pruner = new Pruner({ store: { prune, pruneSlots: slots }, keepMs: {} });
 
     pruner.start();
     await jest.advanceTimersByTimeAsync(10_000);

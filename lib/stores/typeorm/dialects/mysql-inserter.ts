@@ -67,18 +67,22 @@ export class MysqlInserter {
 
   /** What goes into one statement each. @throws PayloadTooLargeError */
   batchesOf(jobs: readonly NewJob[]): readonly (readonly NewJob[])[] {
-    for (const { payload, type } of jobs) this.checkSize(payload, type);
+    for (const { payload, type } of jobs) this.checkSize(payload, `of a job of type '${type}' `);
     const characters = Math.min(mostCharacters, this.maxPacket / bytesPerCharacter);
     return chunksOf(jobs, { jobs: mostRows, characters }).flatMap(inPreparedSizes);
   }
 
-  private checkSize(payload: string, type: string): void {
+  /**
+   * @param whose Stands in the message behind 'the payload'.
+   * @throws PayloadTooLargeError
+   */
+  checkSize(payload: string, whose = ''): void {
     // Only a payload of a size to be doubted is worth counting byte by byte.
     if (payload.length * bytesPerCharacter + overhead <= this.maxPacket) return;
     const bytes = Buffer.byteLength(payload);
     if (bytes + overhead <= this.maxPacket) return;
     throw new PayloadTooLargeError(
-      `the payload of a job of type '${type}' has ${bytes} bytes, which does not fit the server's max_allowed_packet of ` +
+      `the payload ${whose}has ${bytes} bytes, which does not fit the server's max_allowed_packet of ` +
         `${this.maxPacket}: raise that, or store the data elsewhere and enqueue a reference to it`,
     );
   }

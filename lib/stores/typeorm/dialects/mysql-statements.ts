@@ -12,7 +12,7 @@ export interface MysqlStatement {
   readonly values: readonly MysqlValue[];
 }
 
-const { Pending, Running } = JobState;
+const { Pending, Running, Cancelled } = JobState;
 
 /** How many rows a statement names at the most. */
 const mostNamed = 2_048;
@@ -170,6 +170,12 @@ export function lockHeldStatement(table: string, leases: readonly Lease[]): Mysq
     text: `SELECT claim_token FROM ${byId(table)} WHERE ${held.text} ORDER BY id FOR UPDATE`,
     values: held.values,
   };
+}
+
+/** Reads the ids of those among these jobs that are cancelled. */
+export function cancelledStatement(table: string, leases: readonly Lease[]): MysqlStatement {
+  const ids = inList(leases.map(({ id }) => id));
+  return { text: `SELECT id FROM ${table} WHERE id IN (${ids.marks}) AND status = '${Cancelled}'`, values: ids.values };
 }
 
 export function extendStatement(table: string, leases: readonly Lease[], leaseMs: number): MysqlStatement {

@@ -1,7 +1,7 @@
 import { interruptedLine } from '../../../model/attempt-history.js';
 import { JobState } from '../../../model/job-state.js';
 import type { PruneRequest, RecoverRequest } from '../../job-store.js';
-import { finishedList, interruptionError } from '../job-row.js';
+import { interruptionError } from '../job-row.js';
 import { byId, inList, mysqlAppended, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
 
 const { Pending, Running, Failed } = JobState;
@@ -95,26 +95,38 @@ export function recoveredStatement(table: string, ids: readonly string[]): Mysql
  * By ids that were looked up without a lock: a locking search by time would lock what it passes. Both orders are that of the index, so
  * that no more rows are read than go.
  */
-export function prunableStatements(table: string, { failedForMs, limit }: PruneRequest): readonly MysqlStatement[] {
-  const most = Math.max(1, Math.floor(limit));
-  const first = (condition: string, order: string): string =>
-    `SELECT id FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT ${most}`;
-  const kept = { text: first(keptLongEnough, 'keep_until'), values: [] };
-  if (!Number.isFinite(failedForMs)) return [kept];
-  return [kept, { text: first(failedLongAgo, 'finished_at'), values: [failedForMs] }];
+export function prunableStatements(table: string, request: PruneRequest): readonly MysqlStatement[] {
+  const most = Math.max(1, Math.floor(request.limit));
+  return overParts(request).map(({ text, values, order }) => ({
+    text: `SELECT id FROM ${table} WHERE ${text} ORDER BY ${order} LIMIT ${most}`,
+    values,
+  }));
 }
 
-const keptLongEnough = `finished_at IS NOT NULL AND keep_until <= ${mysqlNowMs} AND status IN (${finishedList})`;
-const failedLongAgo = `keep_until IS NULL AND finished_at <= ${mysqlNowMs} - ? AND status = '${Failed}'`;
-
-export function pruneStatement(table: string, ids: readonly string[], { failedForMs }: PruneRequest): MysqlStatement {
+export function pruneStatement(table: string, ids: readonly string[], request: PruneRequest): MysqlStatement {
   const list = inList(ids);
-  const hasLimit = Number.isFinite(failedForMs);
-  const isOver = hasLimit ? `(${keptLongEnough}) OR (${failedLongAgo})` : keptLongEnough;
+  const parts = overParts(request);
   return {
-    text: `DELETE j FROM ${table} AS j FORCE INDEX (PRIMARY) WHERE id IN (${list.marks}) AND (${isOver})`,
-    values: hasLimit ? [...list.values, failedForMs] : list.values,
+    text: `DELETE j FROM ${table} AS j FORCE INDEX (PRIMARY)
+      WHERE id IN (${list.marks}) AND (${parts.map(({ text }) => `(${text})`).join(' OR ')})`,
+    values: [...list.values, ...parts.flatMap(({ values }) => values)],
   };
+}
+
+/** Which jobs of a state are over for long enough: those with a moment of their own, and the others. */
+function overParts({ state, endedForMs }: PruneRequest): readonly (MysqlStatement & { readonly order: string })[] {
+  const kept = {
+    text: `keep_until <= ${mysqlNowMs} AND status = ? AND finished_at IS NOT NULL`,
+    values: [state],
+    order: 'keep_until, finished_at',
+  };
+  if (!Number.isFinite(endedForMs)) return [kept];
+  const others = {
+    text: `keep_until IS NULL AND finished_at <= ${mysqlNowMs} - ? AND status = ?`,
+    values: [endedForMs, state],
+    order: 'finished_at',
+  };
+  return [kept, others];
 }
 
 /** Looks without a lock at what stands under this owner's name. */

@@ -6,17 +6,21 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  LostLease,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
 } from '../../job-store.js';
-import { toForeignClaims, toRecoveredJob, toText } from '../job-row.js';
+import type { AdminSql } from '../admin/admin-sql.js';
+import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
+import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
+import { MysqlAdmin } from './mysql-admin.js';
 import { admitAlone, admitWithin, type MysqlAdmissionParts } from './mysql-admission.js';
 import { freeSlotsStatement, pruneSlotsStatement } from './mysql-admission-statements.js';
 import { MysqlClaimer } from './mysql-claimer.js';
@@ -24,7 +28,14 @@ import { MysqlExchange } from './mysql-exchange.js';
 import { connectionOf, MysqlInserter } from './mysql-inserter.js';
 import { MysqlConnections, retryMysql, type MysqlConnection, type MysqlResult } from './mysql-pool.js';
 import { mysqlSchemaAccess } from './mysql-schema.js';
-import { extendStatement, lockHeldStatement, run, slicesOf, type MysqlStatement } from './mysql-statements.js';
+import {
+  cancelledStatement,
+  extendStatement,
+  lockHeldStatement,
+  run,
+  slicesOf,
+  type MysqlStatement,
+} from './mysql-statements.js';
 import {
   disownStatement,
   expiredStatement,
@@ -56,6 +67,7 @@ interface Opened {
 
 /** MySQL 8.0 and MariaDB 10.6, and later. A verb is one statement where it can be, else one short transaction by primary keys. */
 export class MysqlDialect implements SqlDialect {
+  readonly admin: AdminSql;
   private opened: Opened | undefined;
   private readonly names: SqlNames;
   private readonly inserts: Turnstile;
@@ -69,6 +81,11 @@ export class MysqlDialect implements SqlDialect {
   ) {
     this.names = sqlNames(settings.name, '`');
     this.inserts = new Turnstile(besideHeart(settings.connections) - 1);
+    this.admin = new MysqlAdmin({
+      table: this.names.table,
+      connections: () => this.parts().connections,
+      checkPayload: (payload) => this.parts().inserter.checkSize(payload),
+    });
     this.heart = new Heart(app, (own) => new MysqlConnections(own));
   }
 
@@ -101,12 +118,14 @@ export class MysqlDialect implements SqlDialect {
     return admitWithin(await connectionOf(runner), this.admission(), jobs);
   }
 
-  exchange(request: ExchangeRequest): Promise<ExchangeResult> {
-    return this.parts().exchanger.exchange(request);
+  async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
+    const { connections, exchanger } = this.parts();
+    const { lost, claimed } = await exchanger.exchange(request);
+    return { lost: await tryTellCancelled(lost, (leases) => this.cancelledAmong(connections, leases)), claimed };
   }
 
-  async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
-    const lost: Lease[] = [];
+  async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
+    const lost: LostLease[] = [];
     for (const slice of slicesOf(leases)) lost.push(...(await this.extendSlice(slice, leaseMs)));
     return lost;
   }
@@ -186,7 +205,7 @@ export class MysqlDialect implements SqlDialect {
   }
 
   /** What was not extended is looked for afterwards: it is lost, or its job has been settled meanwhile. */
-  private async extendSlice(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+  private async extendSlice(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
     const { table } = this.names;
     const connections = this.settings.connections === 1 ? this.parts().connections : await this.heart.way();
     const ask = (statement: MysqlStatement): Promise<MysqlResult> =>
@@ -195,7 +214,17 @@ export class MysqlDialect implements SqlDialect {
     if (affected === leases.length) return [];
     const { rows } = await ask(lockHeldStatement(table, leases));
     const held = new Set(rows.map((row) => row['claim_token']));
-    return leases.filter(({ token }) => !held.has(token));
+    const lost = leases.filter(({ token }) => !held.has(token));
+    return tellCancelled(lost, (gone) => this.cancelledAmong(connections, gone));
+  }
+
+  private async cancelledAmong(connections: MysqlConnections, leases: readonly Lease[]): Promise<readonly Row[]> {
+    const found: Row[] = [];
+    for (const slice of slicesOf(leases)) {
+      const statement = cancelledStatement(this.names.table, slice);
+      found.push(...(await connections.use((connection) => run(connection, statement))).rows);
+    }
+    return found;
   }
 
   private transaction<T>(work: (connection: MysqlConnection) => Promise<T>): Promise<T> {

@@ -3,10 +3,10 @@ import { interruptedLine } from '../../../model/attempt-history.js';
 import { JobState } from '../../../model/job-state.js';
 import type { PruneRequest, RecoverRequest } from '../../job-store.js';
 import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
-import { finishedList, interruptionError, toNewRow, type NewRow } from '../job-row.js';
+import { interruptionError, toNewRow, type NewRow } from '../job-row.js';
 import { pgAppended, pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
-const { Pending, Running, Failed } = JobState;
+const { Pending, Running, Failed, Cancelled } = JobState;
 
 /**
  * Stores any number of jobs with one text.
@@ -91,6 +91,16 @@ export function extendStatement(table: string, leases: readonly Lease[], leaseMs
   return { text, values: values.list };
 }
 
+/** Answers with the ids of those among these jobs that are cancelled. */
+export function cancelledStatement(table: string, leases: readonly Lease[]): PgStatement {
+  const values = new PgValues();
+  const ids = values.bindPlain(
+    leases.map(({ id }) => id),
+    'uuid',
+  );
+  return { text: `SELECT id FROM ${table} WHERE id = ANY(${ids}) AND status = '${Cancelled}'`, values: values.list };
+}
+
 function expiredPart(table: string, request: RecoverRequest, values: PgValues): string {
   return `expired AS (
       SELECT id,
@@ -151,20 +161,20 @@ export function foreignClaimsStatement(table: string, owner: string): PgStatemen
 }
 
 /** Both orders are that of the index, so that no more rows are read than go. */
-export function pruneStatement(table: string, { failedForMs, limit }: PruneRequest): PgStatement {
+export function pruneStatement(table: string, { state, endedForMs, limit }: PruneRequest): PgStatement {
   const values = new PgValues();
   const most = values.bind(limit, 'integer');
   const first = (condition: string): string => `ARRAY(
       SELECT ctid FROM ${table}
-      WHERE ${condition}
+      WHERE finished_at IS NOT NULL AND status = '${state}' AND ${condition}
       ORDER BY keep_until, finished_at
       LIMIT ${most}
       FOR UPDATE SKIP LOCKED
     )`;
-  const kept = first(`finished_at IS NOT NULL AND keep_until <= ${pgNowMs} AND status IN (${finishedList})`);
-  const until = Number.isFinite(failedForMs) ? values.bind(failedForMs, 'bigint') : undefined;
-  const failed = `keep_until IS NULL AND finished_at <= ${pgNowMs} - ${until} AND status = '${Failed}'`;
-  const places = until === undefined ? kept : `${kept} || ${first(failed)}`;
+  const kept = first(`keep_until <= ${pgNowMs}`);
+  const until = Number.isFinite(endedForMs) ? values.bind(endedForMs, 'bigint') : undefined;
+  const places =
+    until === undefined ? kept : `${kept} || ${first(`keep_until IS NULL AND finished_at <= ${pgNowMs} - ${until}`)}`;
   return { text: `DELETE FROM ${table} WHERE ctid = ANY(${places})`, values: values.list };
 }
 

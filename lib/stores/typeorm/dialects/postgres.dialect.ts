@@ -7,13 +7,16 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  LostLease,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
 } from '../../job-store.js';
+import type { AdminSql } from '../admin/admin-sql.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
 import { toClaimedJob, toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
+import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
@@ -21,6 +24,7 @@ import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
+import { PostgresAdmin } from './postgres-admin.js';
 import { admitAlone, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
@@ -35,6 +39,7 @@ import {
 } from './postgres-pool.js';
 import { findPostgresSchema, postgresSchemaAccess } from './postgres-schema.js';
 import {
+  cancelledStatement,
   disownStatement,
   extendStatement,
   foreignClaimsStatement,
@@ -62,6 +67,11 @@ export interface PostgresSettings {
 
 /** PostgreSQL 13 and later. Every verb is one statement, except an insert too large for one. */
 export class PostgresDialect implements SqlDialect {
+  readonly admin: AdminSql = new PostgresAdmin({
+    table: () => this.names.table,
+    run: (statement) => this.run(statement),
+    channel: () => (this.settings.isNotifying ? this.channel() : undefined),
+  });
   private own: DataSource | undefined;
   private pool: PgPool | undefined;
   private names: SqlNames;
@@ -121,18 +131,20 @@ export class PostgresDialect implements SqlDialect {
     const { rows } = await this.run(exchangeStatement(this.names.table, request));
     const leaseMs = request.claim?.leaseMs ?? 0;
     const isLost = (row: (typeof rows)[number]): boolean => row['job_type'] === null;
+    const lost = rows.filter(isLost).map((row) => ({ id: toText(row['id']), token: toText(row['claim_token']) }));
     return {
-      lost: rows.filter(isLost).map((row) => ({ id: toText(row['id']), token: toText(row['claim_token']) })),
+      lost: await tryTellCancelled(lost, (leases) => this.cancelledAmong(this.openPool(), leases)),
       claimed: rows.filter((row) => !isLost(row)).map((row) => claimedJob(row, leaseMs)),
     };
   }
 
-  async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+  async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
     const pool = this.settings.connections === 1 ? this.openPool() : await this.heart.way();
     const query = { ...extendStatement(this.names.table, leases, leaseMs), query_timeout: heartbeatAnswerMs(leaseMs) };
     const { rows } = await this.retried(() => pool.query(query));
     const kept = new Set(rows.map((row) => row['token']));
-    return leases.filter(({ token }) => !kept.has(token));
+    const lost = leases.filter(({ token }) => !kept.has(token));
+    return tellCancelled(lost, (gone) => this.cancelledAmong(pool, gone));
   }
 
   async foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {
@@ -178,6 +190,10 @@ export class PostgresDialect implements SqlDialect {
     this.own = undefined;
     this.pool = undefined;
     await Promise.all([own === undefined ? undefined : closeOwnDataSource(own), this.heart.close()]);
+  }
+
+  private async cancelledAmong(pool: PgPool, leases: readonly Lease[]): Promise<readonly Row[]> {
+    return (await say(pool, cancelledStatement(this.names.table, leases))).rows;
   }
 
   private run(statement: PgStatement): Promise<PgResult> {

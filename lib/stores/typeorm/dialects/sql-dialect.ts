@@ -5,10 +5,12 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  LostLease,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
 } from '../../job-store.js';
+import type { AdminSql } from '../admin/admin-sql.js';
 
 /**
  * What each database does in its own way. The verbs are those of `JobStore`; their statements, how many of them a verb
@@ -17,6 +19,8 @@ import type {
  * A dialect repeats by itself what the database refused for a passing reason, and throws the driver's own errors.
  */
 export interface SqlDialect {
+  /** For those who look at jobs and control them from outside. */
+  readonly admin: AdminSql;
   /** Connections first, then the schema. May be called again after it threw. */
   open(): Promise<void>;
   /** All of the jobs or none; committed when the promise resolves. */
@@ -28,7 +32,7 @@ export interface SqlDialect {
   /** The same in the transaction that is open on the caller's runner, which stays usable. */
   admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]>;
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
-  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]>;
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
   disown(owner: string, held: readonly Lease[]): Promise<number>;

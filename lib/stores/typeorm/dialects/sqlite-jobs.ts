@@ -6,6 +6,7 @@ import { JobState } from '../../../model/job-state.js';
 import type {
   ClaimRequest,
   ForeignClaims,
+  LostLease,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
@@ -23,6 +24,7 @@ import {
 import { compareDue, isInScope, toStream, type Stream } from '../streams.js';
 import type { SqlNames } from '../table-name.js';
 import { SqliteAdmission } from './sqlite-admission.js';
+import { markCancelled } from '../lost-leases.js';
 import type { SqliteHandle } from './sqlite-handle.js';
 import { SqliteStatements } from './sqlite-statements.js';
 
@@ -55,8 +57,8 @@ export class SqliteJobs {
   }
 
   /** Returns the leases that were lost. */
-  settle(settlements: readonly Settlement[], now: number): readonly Lease[] {
-    return settlements.filter((settlement) => !this.settleOne(settlement, now)).map(({ id, token }) => ({ id, token }));
+  settle(settlements: readonly Settlement[], now: number): readonly LostLease[] {
+    return this.tellCancelled(settlements.filter((settlement) => !this.settleOne(settlement, now)));
   }
 
   /** Due jobs, of the lowest priority first, then the oldest. */
@@ -82,9 +84,9 @@ export class SqliteJobs {
   }
 
   /** Returns the leases that were lost. */
-  extend(leases: readonly Lease[], until: number): readonly Lease[] {
+  extend(leases: readonly Lease[], until: number): readonly LostLease[] {
     const extend = this.statements.get('extend');
-    return leases.filter(({ id, token }) => extend.run(until, id, token).changes === 0);
+    return this.tellCancelled(leases.filter(({ id, token }) => extend.run(until, id, token).changes === 0));
   }
 
   foreignClaims(owner: string, now: number): readonly ForeignClaims[] {
@@ -118,10 +120,10 @@ export class SqliteJobs {
     return { id, type: toText(row['job_type']), interruptions, state };
   }
 
-  prune({ failedForMs, limit }: PruneRequest, now: number): number {
-    const { changes } = this.statements.get('pruneKept').run(now, limit);
-    if (!Number.isFinite(failedForMs)) return changes;
-    return changes + this.statements.get('pruneFailed').run(now - failedForMs, limit).changes;
+  prune({ state, endedForMs, limit }: PruneRequest, now: number): number {
+    const { changes } = this.statements.get('pruneKept').run(state, now, limit);
+    if (!Number.isFinite(endedForMs)) return changes;
+    return changes + this.statements.get('pruneEnded').run(state, now - endedForMs, limit).changes;
   }
 
   disown(owner: string, held: readonly Lease[]): number {
@@ -138,6 +140,12 @@ export class SqliteJobs {
       .get('pendingTypes')
       .all()
       .map((row) => toText(row['job_type']));
+  }
+
+  private tellCancelled(lost: readonly Lease[]): readonly LostLease[] {
+    if (lost.length === 0) return [];
+    const ids = JSON.stringify(lost.map(({ id }) => id));
+    return markCancelled(lost, this.statements.get('cancelled').all(ids));
   }
 
   private settleOne(settlement: Settlement, now: number): boolean {

@@ -1,13 +1,13 @@
 import { longestHistory } from '../../../model/attempt-history.js';
 import { JobState } from '../../../model/job-state.js';
 import type { ExtraColumn } from '../extra-columns.js';
-import { claimedColumns, finishedList } from '../job-row.js';
+import { claimedColumns } from '../job-row.js';
 import { holdsKey } from '../migrations/0001-create-jobs.js';
 import { admissionTexts } from './sqlite-admission-texts.js';
 import type { SqlNames } from '../table-name.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
 
-const { Pending, Running, Failed } = JobState;
+const { Pending, Running, Cancelled } = JobState;
 
 /** The history with one more line, cut at its beginning; as it is where the line is null. */
 const appended = `COALESCE(substr(COALESCE(history, '') || ?, -${longestHistory}), history)`;
@@ -130,6 +130,8 @@ function upkeepTexts(table: string) {
   return {
     /** lease_until, id, claim_token */
     extend: `UPDATE ${table} SET lease_until = ? WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
+    /** ids as JSON */
+    cancelled: `SELECT id FROM ${table} WHERE id IN (SELECT value FROM json_each(?)) AND status = '${Cancelled}'`,
     /** owner */
     foreignClaims: `
       SELECT claimed_by, min(lease_until) AS ends, count(*) - count(lease_until) AS without_lease FROM ${table}
@@ -169,22 +171,22 @@ function upkeepTexts(table: string) {
 /** Both orders are that of the index, so that no more rows are read than go. */
 function pruneTexts(table: string) {
   return {
-    /** now, limit */
+    /** status, now, limit */
     pruneKept: `
       DELETE FROM ${table}
       WHERE rowid IN (
         SELECT rowid FROM ${table}
-        WHERE finished_at IS NOT NULL AND keep_until <= ? AND status IN (${finishedList})
+        WHERE finished_at IS NOT NULL AND status = ? AND keep_until <= ?
         ORDER BY keep_until, finished_at
         LIMIT ?
       )`,
-    /** finished_at, limit */
-    pruneFailed: `
+    /** status, finished_at, limit */
+    pruneEnded: `
       DELETE FROM ${table}
       WHERE rowid IN (
         SELECT rowid FROM ${table}
-        WHERE keep_until IS NULL AND finished_at <= ? AND status = '${Failed}'
-        ORDER BY keep_until, finished_at
+        WHERE finished_at IS NOT NULL AND status = ? AND keep_until IS NULL AND finished_at <= ?
+        ORDER BY finished_at
         LIMIT ?
       )`,
   };

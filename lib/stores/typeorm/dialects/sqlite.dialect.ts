@@ -7,13 +7,16 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  LostLease,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
 } from '../../job-store.js';
 import type { TableName } from '../../../model/table-name.js';
+import type { AdminSql } from '../admin/admin-sql.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
+import { SqliteAdmin } from './sqlite-admin.js';
 import { SqliteGate } from './sqlite-gate.js';
 import { inSqliteTransaction, sqliteHandle, type SqliteHandle } from './sqlite-handle.js';
 import { SqliteJobs } from './sqlite-jobs.js';
@@ -36,6 +39,7 @@ export interface SqliteSettings {
  * between the app's transactions.
  */
 export class SqliteDialect implements SqlDialect {
+  readonly admin: AdminSql;
   private readonly names: SqlNames;
   private readonly gate: SqliteGate;
   private known: SqliteJobs | undefined;
@@ -47,6 +51,7 @@ export class SqliteDialect implements SqlDialect {
     const { name, clock, transactionWaitMs } = settings;
     this.names = sqlNames(name, '"');
     this.gate = new SqliteGate({ handle: () => sqliteHandle(this.app), clock, transactionWaitMs });
+    this.admin = new SqliteAdmin({ table: this.names.table, gate: this.gate, now: () => this.now() });
   }
 
   async open(): Promise<void> {
@@ -88,7 +93,7 @@ export class SqliteDialect implements SqlDialect {
     });
   }
 
-  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly Lease[]> {
+  extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
     return this.write((own) => own.extend(leases, this.now() + leaseMs));
   }
 

@@ -83,13 +83,29 @@ export const createJobs: Migration = {
         sqlite: `(lease_until) WHERE status = '${Running}'`,
       },
     },
+    // Only jobs that are over have that moment, so where indexes can be partial, those that wait and run cost nothing here.
     {
       // Those with a moment of their own lie apart from those that the queue judges, so that neither is read to find the other.
+      suffix: 'kept',
+      definition: {
+        postgres: '(status, keep_until, finished_at) WHERE finished_at IS NOT NULL',
+        mysql: '(keep_until, finished_at)',
+        sqlite: '(status, keep_until, finished_at) WHERE finished_at IS NOT NULL',
+      },
+    },
+    {
       suffix: 'finished',
       definition: {
-        postgres: '(keep_until, finished_at) WHERE finished_at IS NOT NULL',
-        mysql: '(keep_until, finished_at)',
-        sqlite: '(keep_until, finished_at) WHERE finished_at IS NOT NULL',
+        postgres: '(status, finished_at, id) WHERE finished_at IS NOT NULL',
+        mysql: '(finished_at)',
+        sqlite: '(status, finished_at, id) WHERE finished_at IS NOT NULL',
+      },
+    },
+    {
+      suffix: 'finished_type',
+      definition: {
+        postgres: '(status, job_type, finished_at, id) WHERE finished_at IS NOT NULL',
+        sqlite: '(status, job_type, finished_at, id) WHERE finished_at IS NOT NULL',
       },
     },
     {

@@ -1,0 +1,204 @@
+import type { ControlResult } from '../model/control-result.js';
+import type { DueOptions } from '../model/enqueue-options.js';
+import { toJobId } from '../model/job-id.js';
+import { controllable, type JobState } from '../model/job-state.js';
+import type { Lease } from '../model/job.js';
+import type { ChangedJob, DueJob, JobEdit, JobQueries } from '../stores/job-queries.js';
+import {
+  resolveBulkFilter,
+  resolveBulkOptions,
+  resolveChanges,
+  resolveCountOptions,
+  resolveDue,
+  resolveListOptions,
+  resolveReadOptions,
+  type BulkOptions,
+  type CountOptions,
+  type JobChanges,
+  type JobFilterOptions,
+  type ListOptions,
+  type ReadOptions,
+} from './admin-options.js';
+import { runBulk, type BulkResult } from './bulk.js';
+import { toRecord, type JobRecord } from './job-record.js';
+import { toCounts, toProcesses, type JobCounts, type JobProcess } from './overview.js';
+import { toCursor } from './page-cursor.js';
+
+export interface JobsAdminParts {
+  /** The store of the queue, opened on demand. */
+  readonly queries: () => Promise<JobQueries>;
+  /** Ends attempts of this process that run under these claims. */
+  readonly onCancelled: (claims: readonly Lease[]) => void;
+  readonly maxPayloadSize: number;
+}
+
+/** Jobs of one page. */
+export interface JobPage {
+  readonly jobs: readonly JobRecord[];
+  /** `after` of the next page; `undefined` when this is the last one. */
+  readonly next: string | undefined;
+}
+
+/** How often a wish is tried again whose job changes its state all the time. */
+const mostTries = 3;
+
+/**
+ * Looks at the jobs of one persistent queue and controls them, in whatever process they run. What a dashboard, a health check or a
+ * command line shows and does goes through here.
+ *
+ * Each control is one guarded step: of two at once one does it, and the other one learns what it found. Whatever it is called with
+ * from outside is checked: a wrong option is an InvalidOptionError, an id of no job is `notFound`.
+ *
+ * All methods throw a StoreError when the database refuses or does not answer.
+ */
+export class JobsAdmin {
+  /** For the queue; yours is `queue.admin`, or is injected. */
+  constructor(private readonly parts: JobsAdminParts) {}
+
+  /** Counts jobs by state and type, each up to `upTo` (10 000): costs the same however many there are. @throws InvalidOptionError */
+  async counts(options?: CountOptions): Promise<JobCounts> {
+    const most = resolveCountOptions(options);
+    return toCounts(await (await this.parts.queries()).count(most));
+  }
+
+  /**
+   * A page of jobs. Those that wait come as they are due, those that are over the latest first, those that run as they were stored; without a
+   * state all come, the newest first.
+   *
+   * @throws InvalidOptionError | InvalidJobTypeError
+   */
+  async list(options?: ListOptions): Promise<JobPage> {
+    const request = resolveListOptions(options);
+    const { limit, filter } = request;
+    const rows = await (await this.parts.queries()).list({ ...request, limit: limit + 1 });
+    const last = rows[limit - 1];
+    const hasMore = rows.length > limit && last !== undefined;
+    return { jobs: rows.slice(0, limit).map(toRecord), next: hasMore ? toCursor(filter.state, last) : undefined };
+  }
+
+  /** One job, or `undefined` when there is none of this id, or none any more. @throws InvalidOptionError */
+  async find(id: string, options?: ReadOptions): Promise<JobRecord | undefined> {
+    const jobId = toJobId(id);
+    const wish = resolveReadOptions(options);
+    const row = jobId === undefined ? undefined : await (await this.parts.queries()).find(jobId, wish);
+    return row === undefined ? undefined : toRecord(row);
+  }
+
+  /** Of each type that has due jobs, the one that has waited longest. */
+  async oldestDue(): Promise<readonly DueJob[]> {
+    return (await this.parts.queries()).oldestDue();
+  }
+
+  /** The processes that hold running jobs, and how many. One that is idle holds none and is not seen. */
+  async processes(): Promise<readonly JobProcess[]> {
+    return toProcesses(await (await this.parts.queries()).claims());
+  }
+
+  /**
+   * Ends a job that waits or runs. It is `cancelled` at once, and no attempt can change that any more. The `signal` of a running one is
+   * aborted with the reason `cancelled`: in this process at once, in another one with its next heartbeat, within a third of its lease.
+   *
+   * @throws InvalidOptionError when `id` is no text.
+   */
+  cancel(id: string): Promise<ControlResult> {
+    return this.control(id, controllable.cancel, (queries, jobId) =>
+      this.cancelIn(queries, [jobId], controllable.cancel),
+    );
+  }
+
+  /**
+   * Makes a failed or cancelled job due now, with all of its retries and interruptions before it. Its last error stays until there is a newer one.
+   *
+   * @throws InvalidOptionError when `id` is no text.
+   */
+  retry(id: string): Promise<ControlResult> {
+    return this.control(id, controllable.retry, (queries, jobId) => queries.retry([jobId], controllable.retry));
+  }
+
+  /** Deletes a job that waits or is over. One that runs must be cancelled first. @throws InvalidOptionError when `id` is no text. */
+  delete(id: string): Promise<ControlResult> {
+    return this.control(id, controllable.delete, (queries, jobId) => queries.remove([jobId], controllable.delete));
+  }
+
+  /** Gives a waiting job another time, in place of that of its enqueue or its backoff. @throws InvalidOptionError */
+  async reschedule(id: string, due: DueOptions): Promise<ControlResult> {
+    return this.edit(id, resolveDue(due));
+  }
+
+  /**
+   * Gives a waiting job another payload, or another number of retries.
+   *
+   * @throws InvalidOptionError | InvalidPayloadError | PayloadTooLargeError
+   */
+  async update(id: string, changes: JobChanges): Promise<ControlResult> {
+    return this.edit(id, resolveChanges(changes, this.parts.maxPayloadSize));
+  }
+
+  /** Cancels the jobs of a filter: without a state those that wait, then those that run. @throws InvalidOptionError */
+  async cancelMany(filter: JobFilterOptions, options?: BulkOptions): Promise<BulkResult> {
+    const resolved = resolveBulkFilter(filter, controllable.cancel);
+    const limit = resolveBulkOptions(options);
+    const queries = await this.parts.queries();
+    const states = controllable.cancel.filter((state) => state === (resolved.state ?? state));
+    const change = (ids: readonly string[], state: (typeof states)[number]) => this.cancelIn(queries, ids, [state]);
+    return runBulk(queries, { filter: resolved, states, limit, change });
+  }
+
+  /** Retries the jobs of a filter: without a state those that failed and those that were cancelled. @throws InvalidOptionError */
+  async retryMany(filter: JobFilterOptions, options?: BulkOptions): Promise<BulkResult> {
+    const resolved = resolveBulkFilter(filter, controllable.retry);
+    const limit = resolveBulkOptions(options);
+    const queries = await this.parts.queries();
+    const states = controllable.retry.filter((state) => state === (resolved.state ?? state));
+    return runBulk(queries, { filter: resolved, states, limit, change: (ids, state) => queries.retry(ids, [state]) });
+  }
+
+  /**
+   * Deletes the jobs of a filter: without a state those that failed and those that were cancelled. Jobs that wait are deleted only
+   * where the filter says `state: 'pending'`.
+   *
+   * @throws InvalidOptionError
+   */
+  async deleteMany(filter: JobFilterOptions, options?: BulkOptions): Promise<BulkResult> {
+    const resolved = resolveBulkFilter(filter, controllable.delete);
+    const limit = resolveBulkOptions(options);
+    const queries = await this.parts.queries();
+    const unasked: readonly JobState[] = controllable.retry;
+    const states = controllable.delete.filter((state) =>
+      resolved.state === undefined ? unasked.includes(state) : state === resolved.state,
+    );
+    return runBulk(queries, { filter: resolved, states, limit, change: (ids, state) => queries.remove(ids, [state]) });
+  }
+
+  private edit(id: string, edit: JobEdit): Promise<ControlResult> {
+    return this.control(id, controllable.edit, (queries, jobId) => queries.edit(jobId, edit));
+  }
+
+  private async cancelIn(
+    queries: JobQueries,
+    ids: readonly string[],
+    from: readonly ('pending' | 'running')[],
+  ): Promise<readonly ChangedJob[]> {
+    const cancelled = await queries.cancel(ids, from);
+    this.parts.onCancelled(cancelled.map(({ claim }) => claim).filter((claim) => claim !== undefined));
+    return cancelled;
+  }
+
+  /** What changed nothing looks for the reason; a job that has just come into a right state again gets another try. */
+  private async control(
+    id: string,
+    from: readonly JobState[],
+    change: (queries: JobQueries, jobId: string) => Promise<readonly ChangedJob[]>,
+  ): Promise<ControlResult> {
+    const jobId = toJobId(id);
+    if (jobId === undefined) return { result: 'notFound' };
+    const queries = await this.parts.queries();
+    for (let tries = 1; ; tries += 1) {
+      const [changed] = await change(queries, jobId);
+      if (changed !== undefined) return { result: 'done', from: changed.from };
+      const row = await queries.find(jobId, 'without payload');
+      if (row === undefined) return { result: 'notFound' };
+      if (tries === mostTries || !from.includes(row.state)) return { result: 'wrongState', state: row.state };
+    }
+  }
+}

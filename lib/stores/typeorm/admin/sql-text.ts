@@ -1,0 +1,34 @@
+/** What a bound value is taken for. */
+export type ValueType = 'uuid' | 'text' | 'integer' | 'bigint';
+
+/** A text in the making: what is bound here stands in its place as a mark. */
+export interface SqlText {
+  /** The job table, quoted. */
+  readonly table: string;
+  /** Binds a value; returns its mark. To be called in the order in which the marks stand in the text. */
+  bind(value: string | number | null, type: ValueType): string;
+  /** An expression for epoch milliseconds, by the clock that judges what is due. */
+  now(): string;
+}
+
+/** Makes a text, and binds what it needs. */
+export type TextMaker<P = void> = (sql: SqlText, parameter: P) => string;
+
+/** Values of the databases that mark them all alike. */
+export class MarkedText implements SqlText {
+  readonly values: (string | number | null)[] = [];
+
+  constructor(
+    readonly table: string,
+    private readonly nowMs: string | number,
+  ) {}
+
+  bind(value: string | number | null): string {
+    this.values.push(value);
+    return '?';
+  }
+
+  now(): string {
+    return typeof this.nowMs === 'number' ? this.bind(this.nowMs) : this.nowMs;
+  }
+}

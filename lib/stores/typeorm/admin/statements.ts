@@ -1,0 +1,133 @@
+import { JobState } from '../../../model/job-state.js';
+import { orderOf, type JobEdit, type PageRequest, type PayloadWish } from '../../job-queries.js';
+import type { AdminWords } from './admin-words.js';
+import type { SqlText, TextMaker } from './sql-text.js';
+
+const momentColumns = { runAt: 'next_run_at', finishedAt: 'finished_at' } as const;
+/** Processes times their types: a fleet has far fewer. */
+const mostClaims = 10_000;
+
+const columns = [
+  'id',
+  'job_type',
+  'status',
+  'attempts',
+  'max_retries',
+  'interruptions',
+  'next_run_at',
+  'created_at',
+  'finished_at',
+  'last_error',
+  'claimed_by',
+  'lease_until',
+];
+
+function columnsWith(payload: PayloadWish): string {
+  return (payload === 'with payload' ? [...columns, 'payload'] : columns).join(', ');
+}
+
+export function findStatement(id: string, payload: PayloadWish): TextMaker {
+  return (sql) => `SELECT ${columnsWith(payload)} FROM ${sql.table} WHERE id = ${sql.bind(id, 'uuid')}`;
+}
+
+/** @param words Its condition for a state is the one of an index that has the rows in this order. */
+export function listStatement(words: AdminWords, request: PageRequest): TextMaker<string | undefined> {
+  const { filter, limit, payload } = request;
+  const { moment, direction } = orderOf(filter.state);
+  const way = direction === 'ascending' ? 'ASC' : 'DESC';
+  const sorts = [...(moment === undefined ? [] : [momentColumns[moment]]), idOf(words, filter.state)];
+  return (sql, type) => {
+    const conditions = [...filterConditions(sql, words, { ...request, filter: { ...filter, type } })];
+    return `
+      SELECT ${columnsWith(payload)} FROM ${sql.table}
+      ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
+      ORDER BY ${sorts.map((column) => `${column} ${way}`).join(', ')}
+      LIMIT ${Math.floor(limit)}`;
+  };
+}
+
+function* filterConditions(sql: SqlText, words: AdminWords, request: PageRequest): Iterable<string> {
+  const { state, type, createdFrom, createdBefore } = request.filter;
+  if (state !== undefined) yield words.whereState(state);
+  if (type !== undefined) yield `job_type = ${sql.bind(type, 'text')}`;
+  if (createdFrom !== undefined) yield `created_at >= ${sql.bind(createdFrom, 'bigint')}`;
+  if (createdBefore !== undefined) yield `created_at < ${sql.bind(createdBefore, 'bigint')}`;
+  yield* placeConditions(sql, words, request);
+}
+
+/** Written out, since not every database finds the start of a comparison of pairs in its index. */
+function* placeConditions(sql: SqlText, words: AdminWords, { filter, after }: PageRequest): Iterable<string> {
+  if (after === undefined) return;
+  const { moment, direction } = orderOf(filter.state);
+  const beyond = direction === 'ascending' ? '>' : '<';
+  if (moment === undefined || after.moment === undefined) {
+    yield `${idOf(words, filter.state)} ${beyond} ${sql.bind(after.id, 'uuid')}`;
+    return;
+  }
+  const column = momentColumns[moment];
+  yield `${column} ${beyond}= ${sql.bind(after.moment, 'bigint')}`;
+  yield `(${column} ${beyond} ${sql.bind(after.moment, 'bigint')} OR id ${beyond} ${sql.bind(after.id, 'uuid')})`;
+}
+
+/** Running rows are few, and in no index by their ids. */
+function idOf(words: AdminWords, state: JobState | undefined): string {
+  return state === JobState.Running ? words.sortedLater('id') : 'id';
+}
+
+/** Counts one more than `most` at the most, whichever they are. */
+export function countStatement(words: AdminWords, state: JobState, most: number): TextMaker<string> {
+  return (sql, type) => `
+    SELECT ${sql.bind(type, 'text')} AS job_type, count(*) AS jobs FROM (
+      SELECT 1 AS one FROM ${sql.table}
+      WHERE ${words.whereState(state)} AND job_type = ${sql.bind(type, 'text')}
+      ORDER BY ${words.indexOrder(state)}
+      LIMIT ${Math.floor(most) + 1}
+    ) AS few`;
+}
+
+/** Those that run are few: at the most what all processes hold. */
+export function countRunningStatement(words: AdminWords): TextMaker {
+  return (sql) => `
+    SELECT job_type, count(*) AS jobs FROM ${sql.table}
+    WHERE ${words.whereState(JobState.Running)}
+    GROUP BY job_type
+    ORDER BY job_type`;
+}
+
+export function oldestDueStatement(words: AdminWords): TextMaker<string> {
+  return (sql, type) => `
+    SELECT id, job_type, next_run_at, ${sql.now()} - next_run_at AS waiting FROM ${sql.table}
+    WHERE ${words.whereState(JobState.Pending)} AND job_type = ${sql.bind(type, 'text')} AND next_run_at <= ${sql.now()}
+    ORDER BY next_run_at, id
+    LIMIT 1`;
+}
+
+export function claimsStatement(words: AdminWords): TextMaker {
+  return (sql) => `
+    SELECT claimed_by, job_type, count(*) AS jobs, max(lease_until) - ${sql.now()} AS ends FROM ${sql.table}
+    WHERE ${words.whereState(JobState.Running)} AND claimed_by IS NOT NULL
+    GROUP BY claimed_by, job_type
+    ORDER BY claimed_by, job_type
+    LIMIT ${mostClaims}`;
+}
+
+/** A token that is taken away settles nothing any more, and is renewed by no heartbeat. */
+export const setCancelled: TextMaker = (sql) =>
+  `status = ${sql.bind(JobState.Cancelled, 'text')}, finished_at = ${sql.now()}, ` +
+  'claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+
+/** `last_error` stays: it is the only history that the row has. */
+export const setRetried: TextMaker = (sql) =>
+  `status = ${sql.bind(JobState.Pending, 'text')}, attempts = 0, interruptions = 0, next_run_at = ${sql.now()}, ` +
+  'finished_at = NULL, claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+
+export function setEdited({ delayMs, runAt, payload, maxRetries }: JobEdit): TextMaker {
+  return (sql) => {
+    const parts: string[] = [];
+    if (runAt !== undefined) parts.push(`next_run_at = ${sql.bind(runAt, 'bigint')}`);
+    if (delayMs !== undefined) parts.push(`next_run_at = ${sql.now()} + ${sql.bind(delayMs, 'bigint')}`);
+    if (payload !== undefined) parts.push(`payload = ${sql.bind(payload, 'text')}`);
+    if (maxRetries !== undefined) parts.push(`max_retries = ${sql.bind(maxRetries, 'integer')}`);
+    return parts.join(', ');
+  };
+}

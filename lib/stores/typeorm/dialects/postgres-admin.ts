@@ -1,0 +1,81 @@
+import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
+import { postgresWords } from '../admin/admin-words.js';
+import type { SqlText, TextMaker } from '../admin/sql-text.js';
+import type { Row } from '../job-row.js';
+import type { PgResult } from './postgres-pool.js';
+import { pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
+
+/** Statements in one text; the planner takes its time for each. */
+const mostTogether = 50;
+
+export interface PostgresAdminParts {
+  readonly table: () => string;
+  readonly run: (statement: PgStatement) => Promise<PgResult>;
+  /** Where other processes are told; undefined tells nobody. */
+  readonly channel: () => string | undefined;
+}
+
+/** Every change is one statement: what it locks first it changes, and what it found it answers with. */
+export class PostgresAdmin implements AdminSql {
+  readonly words = postgresWords;
+
+  constructor(private readonly parts: PostgresAdminParts) {}
+
+  async read(make: TextMaker): Promise<readonly Row[]> {
+    const sql = this.begin();
+    return this.run(make(sql), sql);
+  }
+
+  async readEach(types: readonly string[], make: TextMaker<string>): Promise<readonly Row[]> {
+    const rows: Row[] = [];
+    for (let start = 0; start < types.length; start += mostTogether) {
+      const sql = this.begin();
+      const texts = types.slice(start, start + mostTogether).map((type) => `(${make(sql, type)})`);
+      rows.push(...(await this.run(texts.join('\nUNION ALL '), sql)));
+    }
+    return rows;
+  }
+
+  async change(change: RowChange): Promise<readonly Row[]> {
+    if (change.ids.length === 0) return [];
+    const sql = this.begin();
+    const { table } = sql;
+    const found = `WITH found AS MATERIALIZED (
+        SELECT id, status, claim_token FROM ${table} WHERE ${guardOf(sql, change)} ORDER BY id FOR UPDATE
+      )`;
+    const answer = 'RETURNING f.id, f.status, f.claim_token';
+    const write =
+      change.set === undefined
+        ? `DELETE FROM ${table} AS j USING found AS f WHERE j.id = f.id ${answer}`
+        : `UPDATE ${table} AS j SET ${change.set(sql)} FROM found AS f WHERE j.id = f.id ${answer}`;
+    return this.run(`${found}\n${write}`, sql);
+  }
+
+  async announce(): Promise<void> {
+    const channel = this.parts.channel();
+    if (channel === undefined) return;
+    await this.parts.run({ text: "SELECT pg_notify($1::text, '')", values: [channel] });
+  }
+
+  checkPayload(): void {
+    // What the option maxPayloadSize lets through, this server takes.
+  }
+
+  private begin(): PgText {
+    return new PgText(this.parts.table());
+  }
+
+  private async run(text: string, { list }: PgText): Promise<readonly Row[]> {
+    return (await this.parts.run({ text, values: list })).rows;
+  }
+}
+
+class PgText extends PgValues implements SqlText {
+  constructor(readonly table: string) {
+    super();
+  }
+
+  now(): string {
+    return pgNowMs;
+  }
+}

@@ -1,0 +1,144 @@
+import { JobState, endedStates, type EndedState } from '../../model/job-state.js';
+import {
+  orderOf,
+  type CancelledJob,
+  type ChangedJob,
+  type ClaimCount,
+  type DueJob,
+  type JobEdit,
+  type JobQueries,
+  type JobRow,
+  type PageRequest,
+  type PayloadWish,
+  type StateCount,
+} from '../job-queries.js';
+import { toClaimCount, toDueJob, toJobRow, toState } from './admin/admin-row.js';
+import type { AdminSql } from './admin/admin-sql.js';
+import {
+  claimsStatement,
+  countRunningStatement,
+  countStatement,
+  findStatement,
+  listStatement,
+  oldestDueStatement,
+  setCancelled,
+  setEdited,
+  setRetried,
+} from './admin/statements.js';
+import { toText, type Row } from './job-row.js';
+import { inStore } from './store-error.js';
+
+/** The jobs of one table, for those who look at them and control them from outside. */
+export class TypeOrmJobQueries implements JobQueries {
+  /** @param wake Called when jobs have become due. */
+  constructor(
+    private readonly sql: AdminSql,
+    private readonly wake: () => void,
+  ) {}
+
+  count(most: number): Promise<readonly StateCount[]> {
+    return inStore('count jobs', async () => {
+      const counts = (await this.sql.read(countRunningStatement(this.sql.words))).map((row) =>
+        toCount(row, JobState.Running, Infinity),
+      );
+      for (const state of [JobState.Pending, ...endedStates]) {
+        const rows = await this.sql.readEach(await this.typesIn(state), countStatement(this.sql.words, state, most));
+        counts.push(...rows.map((row) => toCount(row, state, most)));
+      }
+      return counts.filter(({ count }) => count > 0);
+    });
+  }
+
+  list(request: PageRequest): Promise<readonly JobRow[]> {
+    return inStore('list jobs', async () => {
+      const { state, type } = request.filter;
+      const statement = listStatement(this.sql.words, request);
+      // Jobs that wait lie in their index type by type.
+      const isMerged = state === JobState.Pending && type === undefined;
+      const rows = isMerged
+        ? await this.sql.readEach(await this.typesIn(state), statement)
+        : await this.sql.read((sql) => statement(sql, type));
+      return rows.map(toJobRow).toSorted(byOrder(request)).slice(0, request.limit);
+    });
+  }
+
+  find(id: string, payload: PayloadWish): Promise<JobRow | undefined> {
+    return inStore('find a job', async () => {
+      const [row] = await this.sql.read(findStatement(id, payload));
+      return row === undefined ? undefined : toJobRow(row);
+    });
+  }
+
+  oldestDue(): Promise<readonly DueJob[]> {
+    return inStore('look for the oldest due jobs', async () => {
+      const types = await this.typesIn(JobState.Pending);
+      return (await this.sql.readEach(types, oldestDueStatement(this.sql.words))).map(toDueJob);
+    });
+  }
+
+  claims(): Promise<readonly ClaimCount[]> {
+    return inStore('look at the claims on running jobs', async () =>
+      (await this.sql.read(claimsStatement(this.sql.words))).map(toClaimCount),
+    );
+  }
+
+  cancel(ids: readonly string[], from: readonly ('pending' | 'running')[]): Promise<readonly CancelledJob[]> {
+    return inStore('cancel jobs', async () =>
+      (await this.sql.change({ ids, from, set: setCancelled })).map((row) => {
+        const { id, from: state } = toChanged(row);
+        const token = row['claim_token'];
+        return { id, from: state, claim: token === null ? undefined : { id, token: toText(token) } };
+      }),
+    );
+  }
+
+  retry(ids: readonly string[], from: readonly EndedState[]): Promise<readonly ChangedJob[]> {
+    return inStore('retry jobs', async () => {
+      const changed = (await this.sql.change({ ids, from, set: setRetried })).map(toChanged);
+      await this.tell(changed);
+      return changed;
+    });
+  }
+
+  remove(ids: readonly string[], from: readonly ('pending' | EndedState)[]): Promise<readonly ChangedJob[]> {
+    return inStore('delete jobs', async () => (await this.sql.change({ ids, from, set: undefined })).map(toChanged));
+  }
+
+  edit(id: string, edit: JobEdit): Promise<readonly ChangedJob[]> {
+    return inStore('change a waiting job', async () => {
+      if (edit.payload !== undefined) this.sql.checkPayload(edit.payload);
+      const changed = await this.sql.change({ ids: [id], from: [JobState.Pending], set: setEdited(edit) });
+      await this.tell(changed);
+      return changed.map(toChanged);
+    });
+  }
+
+  private async typesIn(state: JobState): Promise<readonly string[]> {
+    return (await this.sql.read(this.sql.words.typesIn(state))).map((row) => toText(row['job_type']));
+  }
+
+  /** Waking is a hint: the change is made, and nobody must be told that it failed. */
+  private async tell(changed: readonly unknown[]): Promise<void> {
+    if (changed.length === 0) return;
+    this.wake();
+    await this.sql.announce().catch(() => undefined);
+  }
+}
+
+function toChanged(row: Row): ChangedJob {
+  return { id: toText(row['id']), from: toState(row['status']) };
+}
+
+function toCount(row: Row, state: JobState, most: number): StateCount {
+  const jobs = Number(row['jobs']);
+  return { state, type: toText(row['job_type']), count: Math.min(jobs, most), isExact: jobs <= most };
+}
+
+function byOrder({ filter }: PageRequest): (a: JobRow, b: JobRow) => number {
+  const { moment, direction } = orderOf(filter.state);
+  const sign = direction === 'ascending' ? 1 : -1;
+  return (a, b) => {
+    const difference = moment === undefined ? 0 : (a[moment] ?? 0) - (b[moment] ?? 0);
+    return sign * (difference === 0 ? (a.id < b.id ? -1 : 1) : difference);
+  };
+}
