@@ -1,5 +1,5 @@
 import type { ClaimedJob } from '../../lib/model/job.js';
-import { endedStates } from '../../lib/model/job-state.js';
+import { controllable } from '../../lib/model/job-state.js';
 import type { JobFilter, JobQueries, JobRow, PagePlace } from '../../lib/stores/job-queries.js';
 import { placeOf } from '../../lib/stores/job-queries.js';
 import type { AdministeredStore } from '../../lib/stores/job-store.js';
@@ -332,7 +332,7 @@ export function describeJobQueries(fixture: JobQueriesFixture): void {
   });
 
   describe('retry', () => {
-    it.each(endedStates)('makes a job new that is %s, and keeps its last error', async (state) => {
+    it.each(controllable.retry)('makes a job new that is %s, and keeps its last error', async (state) => {
       const id = await failed();
       if (state === 'cancelled') {
         await queries.retry([id], ['failed']);

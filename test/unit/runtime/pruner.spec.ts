@@ -1,4 +1,5 @@
 import { jest } from '@jest/globals';
+import type { PruneRequest } from '../../../lib/stores/job-store.js';
 import { Pruner } from '../../../lib/runtime/pruner.js';
 
 describe('Pruner', () => {
@@ -9,14 +10,15 @@ describe('Pruner', () => {
 
   it('goes on chunk by chunk while there is more, then rests', async () => {
     const chunks = [500, 500, 3];
-    const prune = jest.fn(() => Promise.resolve(chunks.shift() ?? 0));
+    const prune = jest.fn(({ state }: PruneRequest) => Promise.resolve(state === 'failed' ? (chunks.shift() ?? 0) : 0));
     const pruner = new Pruner({ store: { prune, pruneSlots }, keepMs: { failed: 1_000 } });
 
     pruner.start();
     await jest.advanceTimersByTimeAsync(10_000);
 
-    expect(prune).toHaveBeenCalledTimes(3);
+    expect(prune.mock.calls.filter(([{ state }]) => state === 'failed')).toHaveLength(3);
     expect(prune).toHaveBeenCalledWith({ state: 'failed', endedForMs: 1_000, limit: 500 });
+    expect(prune).toHaveBeenCalledWith({ state: 'cancelled', endedForMs: Infinity, limit: 500 });
     await pruner.stop();
   });
 
