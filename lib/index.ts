@@ -1,5 +1,7 @@
 export { JobHandler } from './handlers/job-handler.decorator.js';
 export type { HandlerDecorator, JobHandlerOptions } from './handlers/job-handler.decorator.js';
+export { OnJobEvent } from './handlers/on-job-event.decorator.js';
+export type { ListenerDecorator, OnJobEventOptions } from './handlers/on-job-event.decorator.js';
 export { JobsModule } from './jobs.module.js';
 export type { JobsModuleAsyncOptions, JobsModuleOptions, JobsOptionsFactory } from './jobs.options.js';
 export {
@@ -31,6 +33,8 @@ export {
   UnsupportedDatabaseError,
 } from './model/errors.js';
 export type { AbortCause } from './model/errors.js';
+export type { JobEventKind } from './model/events.js';
+export type { EventJob, EventOrigin, JobEvent, QueueKind } from './model/job-event.js';
 export type { JobContext, JobLogger } from './model/job-context.js';
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
 export type { MemoryQueueOptions, PersistentQueueOptions, RetentionOptions } from './model/queue-options.js';

@@ -3,6 +3,7 @@ import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { HandlerExplorer } from './handlers/handler-explorer.js';
 import { HandlerRegistry, type Handler } from './handlers/handler-registry.js';
 import { DataSourceFinder } from './jobs.data-source.js';
+import { connectEventEmitter, moduleEvents, type ModuleEvents } from './jobs.events.js';
 import { startLastStopFirst } from './jobs.hook-order.js';
 import { disabledError, JobsRegistrations } from './jobs.registrations.js';
 import { resolveModuleOptions, type ResolvedModuleOptions } from './jobs.options.js';
@@ -17,15 +18,18 @@ import {
 import { describeError } from './model/failure.js';
 import { defaultInstanceName } from './model/instance-name.js';
 import { resolvePersistentOptions } from './model/queue-options.js';
+import type { QueueKind } from './model/job-event.js';
 import { jobsLogger, type LogSink } from './observe/job-log.js';
 import { JobQueue } from './queues/job-queue.js';
-import { PersistentJobQueue, storeSettings } from './queues/persistent-job-queue.js';
+import { PersistentJobQueue } from './queues/persistent-job-queue.js';
+import type { QueueParts } from './queues/queue-parts.js';
+import { storeSettings } from './queues/store-settings.js';
 import { JobsRuntime } from './runtime/jobs-runtime.js';
 import type { JobStore } from './stores/job-store.js';
 import { openTypeOrmStore } from './stores/open-typeorm-store.js';
 
 /** What the parts of one `JobsModule` share. */
-interface JobsModuleContext {
+interface JobsModuleContext extends ModuleEvents {
   readonly options: ResolvedModuleOptions;
   readonly modules: ModulesContainer;
   readonly registry: HandlerRegistry;
@@ -63,17 +67,27 @@ const contextProvider: FactoryProvider<JobsModuleContext> = {
   inject: [ModulesContainer, optionsToken],
   useFactory: (modules: ModulesContainer, options: ResolvedModuleOptions) => {
     const registry = new HandlerRegistry();
-    const sink = jobsLogger(options.name === defaultInstanceName ? undefined : options.name);
+    const instance = options.name;
+    const sink = jobsLogger(instance === defaultInstanceName ? undefined : instance);
+    const onRefused = (error: unknown): void => sink.error(describeError(error));
     const explorer = new HandlerExplorer({
       modules,
       registry,
-      instance: options.name,
+      instance,
       onFound: (handlers) => logHandlers(sink, handlers),
-      onRefused: (error) => sink.error(describeError(error)),
+      onRefused,
     });
     const { persistent } = options;
     const dataSource = persistent === false ? undefined : new DataSourceFinder(modules, persistent.dataSource);
-    return { options, modules, registry, explorer, sink, dataSource };
+    return {
+      options,
+      modules,
+      registry,
+      explorer,
+      ...moduleEvents({ modules, instance, sink, onRefused }),
+      sink,
+      dataSource,
+    };
   },
 };
 
@@ -81,8 +95,8 @@ function memoryQueueProvider(name: string): FactoryProvider<JobQueue> {
   return {
     provide: getJobQueueToken(name),
     inject: [contextToken],
-    useFactory: ({ options, registry, sink, explorer }: JobsModuleContext) =>
-      new JobQueue(options.memory, { registry, sink, beforeClaim: () => explorer.refresh(), autoStart: false }),
+    useFactory: (context: JobsModuleContext) =>
+      new JobQueue(context.options.memory, { ...queueParts(context, 'memory'), autoStart: false }),
   };
 }
 
@@ -91,12 +105,22 @@ function persistentQueueProvider(name: string): FactoryProvider<PersistentJobQue
     provide: getPersistentJobQueueToken(name),
     inject: [contextToken],
     useFactory: (context: JobsModuleContext) => {
-      const { options, registry, sink, explorer } = context;
-      const openStore = storeOpener(context);
-      const parts = { registry, sink, beforeClaim: () => explorer.refresh(), openStore };
-      return new PersistentJobQueue(options.persistent === false ? {} : options.persistent, parts);
+      const { persistent } = context.options;
+      const parts = { ...queueParts(context, 'persistent'), openStore: storeOpener(context) };
+      return new PersistentJobQueue(persistent === false ? {} : persistent, parts);
     },
   };
+}
+
+function queueParts(
+  { registry, sink, explorer, listeners, events, options }: JobsModuleContext,
+  queue: QueueKind,
+): QueueParts {
+  const beforeClaim = (): void => {
+    explorer.refresh();
+    listeners.refresh();
+  };
+  return { registry, sink, beforeClaim, events: events[queue], instance: options.name };
 }
 
 /** How the persistent queue comes to its store; one that is switched off learns why it has none. */
@@ -133,7 +157,8 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
 }
 
 /** Runs when all providers are made and every `onModuleInit` of the app has ended. */
-function discover({ options, modules, explorer, dataSource, sink }: JobsModuleContext): void {
+function discover(context: JobsModuleContext): void {
+  const { options, modules, explorer, listeners, dataSource, sink } = context;
   const registrations = new JobsRegistrations(modules);
   if (options.persistent === false) {
     registrations.refuseDisabledInjection(options.name, getPersistentJobQueueToken(options.name));
@@ -142,7 +167,10 @@ function discover({ options, modules, explorer, dataSource, sink }: JobsModuleCo
   const handlers = explorer.explore();
   if (handlers.length > 0) logHandlers(sink, handlers);
   else sink.log('no job handlers: no provider or controller has a method with @JobHandler for this queue');
-  registrations.refuseUnknownInstances(explorer.boundInstances());
+  listeners.explore();
+  connectEventEmitter(modules, context.publishers);
+  registrations.refuseUnknownInstances('@JobHandler', explorer.boundInstances());
+  registrations.refuseUnknownInstances('@OnJobEvent', listeners.boundInstances());
 }
 
 function logHandlers(sink: LogSink, handlers: readonly Handler[]): void {

@@ -8,7 +8,7 @@ import { parseSource, readLibrary, type SourceFile, type SourceImport } from './
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   queues: ['runtime', 'observe', 'execution', 'stores', 'stores/memory', 'handlers', 'model'],
   runtime: ['execution', 'stores', 'handlers', 'model'],
-  observe: ['model'],
+  observe: ['execution', 'model'],
   execution: ['handlers', 'model'],
   handlers: ['model'],
   'stores/typeorm': ['stores', 'model'],
@@ -21,11 +21,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const storeOpener = 'stores/open-typeorm-store.ts';
 
 /** The files that know how Nest is built inside, besides the front of the house. */
-const nestInsiders = ['handlers/handler-explorer.ts', 'handlers/handler-host.ts'];
+const nestInsiders = [
+  'handlers/handler-explorer.ts',
+  'handlers/handler-host.ts',
+  'handlers/listener-explorer.ts',
+  'handlers/method-explorer.ts',
+];
 
 /** Packages that only some places may know. Node's own modules and `uuid` are free to all. */
 const packagePlaces: Readonly<Record<string, (path: string) => boolean>> = {
   '@nestjs/core': (path) => isFront(path) || nestInsiders.includes(path),
+  rxjs: (path) => path.startsWith('observe/') || path.startsWith('queues/'),
   '@nestjs/common': (path) => !path.startsWith('model/'),
   typeorm: (path) => path.startsWith('stores/typeorm/'),
 };

@@ -1,12 +1,14 @@
 import { checkDuration, checkInteger, checkKnownKeys } from '../model/check.js';
-import { DuplicateHandlerError, InvalidHandlerError, InvalidJobTypeError } from '../model/errors.js';
+import { DuplicateHandlerError, InvalidJobTypeError } from '../model/errors.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { JobContext } from '../model/job-context.js';
 import type { JobType, PayloadFit } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import { mostRetries } from '../model/queue-options.js';
 import { resolveBackoff, type BackoffOptions } from '../model/retry-policy.js';
-import { addMark, methodSource, ownerName, ownMarks, type HandlerMark, type MethodName } from './handler-metadata.js';
+import { handlerMarks, type HandlerMark } from './handler-metadata.js';
+import type { MethodName } from './method-marks.js';
+import { checkDecorated } from './decorated-method.js';
 
 /** What a handler says about the jobs that it runs; what it leaves out, the queue decides. */
 export interface JobHandlerOptions {
@@ -44,31 +46,14 @@ const knownOptions = ['maxRetries', 'backoff', 'timeout', 'instance'];
  */
 export function JobHandler<T extends JobType>(type: T, options: JobHandlerOptions = {}): HandlerDecorator<T> {
   return (target, method, descriptor) => {
-    const source = checkTarget(target, method, descriptor);
+    const source = checkDecorated('@JobHandler', { target, method, descriptor });
     const mark = makeMark(source, type, options);
-    const present = ownMarks(target).get(method) ?? [];
+    const present = handlerMarks.ownOf(target).get(method) ?? [];
     if (present.some((other) => other.type === mark.type && other.instance === mark.instance)) {
       throw new DuplicateHandlerError(`${source} has two @JobHandler('${mark.type}'); keep one of them`);
     }
-    addMark(target, method, mark);
+    handlerMarks.add(target, method, mark);
   };
-}
-
-function checkTarget(target: unknown, method: unknown, descriptor: unknown): string {
-  const isOwner = typeof target === 'function' || (typeof target === 'object' && target !== null);
-  if (!isOwner || (typeof method !== 'string' && typeof method !== 'symbol')) {
-    throw new InvalidHandlerError(
-      "@JobHandler needs TypeScript's experimentalDecorators, as Nest does, and stands on a method of a class",
-    );
-  }
-  const source = methodSource(ownerName(target), method);
-  // An accessor may be the work of a decorator that binds the method, so it counts as a method; it is not evaluated here.
-  const isMethod =
-    typeof descriptor === 'object' &&
-    descriptor !== null &&
-    (('value' in descriptor && typeof descriptor.value === 'function') || 'get' in descriptor);
-  if (isMethod) return source;
-  throw new InvalidHandlerError(`@JobHandler stands on ${source}, which is no method; put it on a method`);
 }
 
 function makeMark(source: string, type: unknown, options: unknown): HandlerMark {

@@ -1,10 +1,11 @@
+import type { Observable } from 'rxjs';
 import { Executor } from '../execution/executor.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
-import { JobEvents } from '../model/events.js';
+import { JobEvents, type JobEventKind } from '../model/events.js';
 import type { JobContext } from '../model/job-context.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
@@ -14,8 +15,9 @@ import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptio
 import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
 import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
+import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
-import { graceMs, type QueueParts } from './queue-parts.js';
+import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
 
 /** A job of its own class or object: some work and a name for the log. */
@@ -100,6 +102,14 @@ export class JobQueue {
     const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
     this.store.add(job);
     return job.id;
+  }
+
+  /**
+   * What happens to the jobs of this queue: the events of one kind, or of all. Each subscription begins with what happens next, and
+   * has no end. What a subscriber throws changes nothing, and is logged once.
+   */
+  observe<K extends JobEventKind = JobEventKind>(kind?: K): Observable<JobEvent<K>> {
+    return publisherOf('memory', this.events, this.parts).stream(kind);
   }
 
   /** Starts the workers. Needed only after `stop()`, and where the queue was made not to start by itself. */

@@ -1,10 +1,11 @@
+import type { Observable } from 'rxjs';
 import { v7 as uuidv7 } from 'uuid';
-import { Executor } from '../execution/executor.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-options.js';
 import { QueueClosedError } from '../model/errors.js';
-import { JobEvents } from '../model/events.js';
+import { JobEvents, type JobEventKind } from '../model/events.js';
+import type { JobEvent } from '../model/job-event.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
@@ -15,14 +16,16 @@ import {
   type PersistentQueueOptions,
   type ResolvedPersistentOptions,
 } from '../model/queue-options.js';
-import { attachJobLog, attemptLogger, jobsLogger, type LogSink } from '../observe/job-log.js';
-import { Engine } from '../runtime/engine.js';
+import { attachJobLog, jobsLogger, type LogSink } from '../observe/job-log.js';
+import type { Engine } from '../runtime/engine.js';
 import { ProcessIdentity } from '../runtime/process-identity.js';
 import type { JobStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
 import { InsertBatcher } from './insert-batcher.js';
 import { makeEach, type JobRequest } from './job-request.js';
-import { graceMs, type QueueParts } from './queue-parts.js';
+import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
+import { makePersistentEngine } from './persistent-engine.js';
+import { storeSettings } from './store-settings.js';
 import { registerFunction } from './register.js';
 
 /** What a persistent queue is made of. */
@@ -147,6 +150,14 @@ export class PersistentJobQueue {
   }
 
   /**
+   * What happens in this process to the jobs of this queue: the events of one kind, or of all. Each subscription begins with what
+   * happens next, and has no end. What a subscriber throws changes nothing, and is logged once.
+   */
+  observe<K extends JobEventKind = JobEventKind>(kind?: K): Observable<JobEvent<K>> {
+    return publisherOf('persistent', this.events, this.parts).stream(kind);
+  }
+
+  /**
    * Claims one due job, of whatever type, runs it and stores its outcome. Resolves to `true` if there was one. A job without
    * a handler fails and is retried like any other. Safe beside running workers.
    */
@@ -248,25 +259,10 @@ export class PersistentJobQueue {
   }
 
   private makeEngine({ store, identity }: Opened): Engine {
-    const { events, clock, options, handlers } = this;
-    const parts = {
-      store,
-      identity,
-      events,
-      clock,
-      executor: new Executor(handlers, options),
-      makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(this.sink, job),
-      claimTypes: () => this.claimTypes(),
-    };
-    return new Engine(parts, {
-      pollMs: options.pollInterval,
-      leaseMs: options.lease,
-      prefetch: options.prefetch,
-      maxInterruptions: options.maxInterruptions,
-      keepFailedMs: options.retention.failed,
-      interruptionBackoffMs: options.interruptionBackoff,
-      owner: identity.nameOf(++this.engines),
-    });
+    const { events, clock, options, handlers, sink } = this;
+    const claimTypes = (): readonly string[] | undefined => this.claimTypes();
+    const owner = identity.nameOf(++this.engines);
+    return makePersistentEngine({ store, identity, events, clock, options, handlers, sink, claimTypes, owner });
   }
 
   private claimTypes(): readonly string[] | undefined {
@@ -281,11 +277,4 @@ export class PersistentJobQueue {
   private closedError(): QueueClosedError {
     return new QueueClosedError('the persistent queue is closed; enqueue before the app shuts down');
   }
-}
-
-/** What the options say to the store. */
-export function storeSettings(options: ResolvedPersistentOptions, sink: LogSink, clock: Clock = systemClock) {
-  const { tableName, schema, transactionWait, connections, notify } = options;
-  const warn = (message: string): void => sink.warn(message);
-  return { tableName, schema, transactionWaitMs: transactionWait, connections, notify, clock, warn };
 }

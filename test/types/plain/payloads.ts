@@ -1,6 +1,14 @@
 /** Checked by the compiler, never run: an application that declares no payload types. */
 import { Injectable } from '@nestjs/common';
-import { JobHandler, type JobContext, type JobQueue, type JobRequest, type PersistentJobQueue } from 'nestjs-jobs';
+import {
+  JobHandler,
+  OnJobEvent,
+  type JobContext,
+  type JobEvent,
+  type JobQueue,
+  type JobRequest,
+  type PersistentJobQueue,
+} from 'nestjs-jobs';
 
 interface WelcomeEmail {
   readonly to: string;
@@ -62,6 +70,27 @@ export class Handlers {
   @JobHandler('also_private')
   private hidden(payload: unknown): unknown {
     return payload;
+  }
+
+  @OnJobEvent('failed', { type: 'typed' })
+  onFailed({ job, error }: JobEvent<'failed'>): string {
+    return job.id + error;
+  }
+
+  @OnJobEvent('completed')
+  @OnJobEvent('failed')
+  onEnd({ kind, durationMs }: JobEvent<'completed' | 'failed'>): string {
+    return kind + durationMs;
+  }
+
+  // @ts-expect-error -- there is no such event
+  @OnJobEvent('faild')
+  onTypo(): void {}
+
+  // @ts-expect-error -- the event carries something else
+  @OnJobEvent('dropped')
+  onOther({ job }: JobEvent<'failed'>): string {
+    return job.id;
   }
 
   // @ts-expect-error -- there is no such option
