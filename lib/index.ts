@@ -10,6 +10,7 @@ export {
   InjectJobQueue,
   InjectPersistentJobQueue,
 } from './jobs.tokens.js';
+export type { ContextCarrier } from './model/context-carrier.js';
 export type { DueOptions, EnqueueOptions, SubmitOptions } from './model/enqueue-options.js';
 export {
   DuplicateHandlerError,
@@ -21,6 +22,7 @@ export {
   InvalidPayloadError,
   JobAbortedError,
   JobsError,
+  MiddlewareError,
   MissingDataSourceError,
   PayloadTooLargeError,
   PersistentQueueDisabledError,
@@ -36,6 +38,7 @@ export type { AbortCause } from './model/errors.js';
 export type { JobEventKind } from './model/events.js';
 export type { EventJob, EventOrigin, JobEvent, QueueKind } from './model/job-event.js';
 export type { JobContext, JobLogger } from './model/job-context.js';
+export type { EnqueuedJob, JobMiddleware, JobMiddlewareClass } from './model/job-middleware.js';
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
 export type { MemoryQueueOptions, PersistentQueueOptions, RetentionOptions } from './model/queue-options.js';
 export type { BackoffOptions } from './model/retry-policy.js';

@@ -6,6 +6,7 @@ import { DataSourceFinder } from './jobs.data-source.js';
 import { connectEventEmitter, moduleEvents, type ModuleEvents } from './jobs.events.js';
 import { startLastStopFirst } from './jobs.hook-order.js';
 import { disabledError, JobsRegistrations } from './jobs.registrations.js';
+import { findMiddleware, withModuleLayers } from './jobs.middleware.js';
 import { resolveModuleOptions, type ResolvedModuleOptions } from './jobs.options.js';
 import {
   contextToken,
@@ -96,7 +97,10 @@ function memoryQueueProvider(name: string): FactoryProvider<JobQueue> {
     provide: getJobQueueToken(name),
     inject: [contextToken],
     useFactory: (context: JobsModuleContext) =>
-      new JobQueue(context.options.memory, { ...queueParts(context, 'memory'), autoStart: false }),
+      new JobQueue(withModuleLayers(context, context.options.memory), {
+        ...queueParts(context, 'memory'),
+        autoStart: false,
+      }),
   };
 }
 
@@ -107,7 +111,7 @@ function persistentQueueProvider(name: string): FactoryProvider<PersistentJobQue
     useFactory: (context: JobsModuleContext) => {
       const { persistent } = context.options;
       const parts = { ...queueParts(context, 'persistent'), openStore: storeOpener(context) };
-      return new PersistentJobQueue(persistent === false ? {} : persistent, parts);
+      return new PersistentJobQueue(withModuleLayers(context, persistent === false ? {} : persistent), parts);
     },
   };
 }
@@ -167,6 +171,7 @@ function discover(context: JobsModuleContext): void {
   const handlers = explorer.explore();
   if (handlers.length > 0) logHandlers(sink, handlers);
   else sink.log('no job handlers: no provider or controller has a method with @JobHandler for this queue');
+  findMiddleware(modules, options.middleware);
   listeners.explore();
   connectEventEmitter(modules, context.publishers);
   registrations.refuseUnknownInstances('@JobHandler', explorer.boundInstances());
@@ -181,8 +186,8 @@ function logHandlers(sink: LogSink, handlers: readonly Handler[]): void {
 /**
  * The options given to `forRoot`, as a provider's value.
  *
- * Nest can tell modules apart by a hash of what they are made of. A DataSource among the options is not fit for that, so only
- * whether there is one takes part.
+ * Nest can tell modules apart by a hash of what they are made of. Objects of the app among the options are not fit for that, so only
+ * whether there are some takes part.
  */
 export class GivenOptions {
   readonly #options: unknown;
@@ -198,8 +203,11 @@ export class GivenOptions {
   toJSON(): unknown {
     return JSON.parse(
       JSON.stringify(this.#options, (key, value: unknown) =>
-        key === 'dataSource' && typeof value === 'object' ? 'a DataSource' : value,
+        opaque.includes(key) && typeof value === 'object' ? `some ${key}` : value,
       ) ?? 'null',
     );
   }
 }
+
+/** Options that may hold anything, circles too. */
+const opaque = ['dataSource', 'middleware', 'context'];

@@ -7,6 +7,7 @@ import type { Backoff } from '../model/retry-policy.js';
 import { startTimer } from '../model/timer.js';
 import type { Attempt } from './attempt.js';
 import { runClean } from './clean-context.js';
+import type { RunWrapper } from './run-wrapper.js';
 
 /** What the queue decides where a handler does not. */
 export interface ExecutionPolicy {
@@ -34,6 +35,8 @@ export class Executor {
   constructor(
     private readonly registry: HandlerRegistry,
     private readonly policy: ExecutionPolicy,
+    /** What goes around each attempt; absent where nothing does. */
+    private readonly wrap?: RunWrapper,
   ) {}
 
   async execute(attempt: Attempt): Promise<Execution> {
@@ -41,6 +44,7 @@ export class Executor {
     let work: () => unknown;
     try {
       work = workOf(attempt, handler);
+      if (this.wrap !== undefined) work = this.wrap(attempt, work);
     } catch (error) {
       return { outcome: { kind: 'failed', error: describeError(error) }, stack: stackOf(error) };
     }

@@ -43,6 +43,11 @@ export class InvalidHandlerError extends JobsError {
   readonly code = 'JOBS_INVALID_HANDLER';
 }
 
+/** A middleware did not call `next` just once. */
+export class MiddlewareError extends JobsError {
+  readonly code = 'JOBS_MIDDLEWARE';
+}
+
 /** Two `JobsModule` registrations have the same name. */
 export class DuplicateJobsModuleError extends JobsError {
   readonly code = 'JOBS_DUPLICATE_MODULE';

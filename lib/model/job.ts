@@ -12,6 +12,8 @@ export interface NewJob {
   readonly delayMs: number;
   /** Moment at which the job is due, epoch milliseconds. */
   readonly runAt?: number | undefined;
+  /** What is carried from where it was enqueued to where it runs, as JSON text. */
+  readonly context?: string | undefined;
   /** Memory store only: a function that travels in the place of a registered handler. */
   readonly run?: JobFunction | undefined;
 }
@@ -41,5 +43,7 @@ export interface ClaimedJob extends Lease {
   readonly interruptions: number;
   /** Moment at which it was stored, epoch milliseconds; memory jobs do not keep it. */
   readonly createdAt?: number | undefined;
+  /** See `NewJob.context`. */
+  readonly context?: string | undefined;
   readonly run?: JobFunction | undefined;
 }

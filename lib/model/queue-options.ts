@@ -1,5 +1,7 @@
 import { checkDuration, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
+import { checkCarriers, type ContextCarrier } from './context-carrier.js';
 import { InvalidOptionError } from './errors.js';
+import { checkMiddleware, type JobMiddleware } from './job-middleware.js';
 import { resolveBackoff, type Backoff, type BackoffOptions } from './retry-policy.js';
 import { checkTableName, defaultTableName } from './table-name.js';
 
@@ -18,6 +20,10 @@ interface CommonQueueOptions {
   timeout?: number;
   /** How long a stop waits for jobs before it aborts their `signal`. Default 20 000. */
   shutdownTimeout?: number;
+  /** Code around the enqueueing of jobs and around their attempts, outermost first. Default none. */
+  middleware?: readonly JobMiddleware[];
+  /** What is carried from where a job is enqueued to where it runs, outermost first. Default nothing. */
+  context?: readonly ContextCarrier[];
 }
 
 /** Options of the memory queue. */
@@ -71,6 +77,8 @@ export interface ResolvedQueueOptions {
   readonly backoff: Backoff;
   readonly timeout: number;
   readonly shutdownTimeout: number;
+  readonly middleware: readonly JobMiddleware[];
+  readonly context: readonly ContextCarrier[];
 }
 
 export interface ResolvedMemoryOptions extends ResolvedQueueOptions {
@@ -95,7 +103,7 @@ export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
   readonly notify: boolean;
 }
 
-const commonDefaults = { workers: 4, maxRetries: 3, timeout: 0, shutdownTimeout: 20_000 };
+const commonDefaults = { workers: 4, maxRetries: 3, timeout: 0, shutdownTimeout: 20_000, middleware: [], context: [] };
 const memoryDefaults = { ...commonDefaults, maxQueued: 100_000 };
 const persistentDefaults = {
   ...commonDefaults,
@@ -152,6 +160,8 @@ function resolveCommon(given: Record<string, unknown>, path: string): ResolvedQu
     backoff: resolveBackoff(given['backoff'], `${path}.backoff`),
     timeout: checkDuration(`${path}.timeout`, given['timeout']),
     shutdownTimeout: checkDuration(`${path}.shutdownTimeout`, given['shutdownTimeout'], 0, 86_400_000),
+    middleware: checkMiddleware(`${path}.middleware`, given['middleware']),
+    context: checkCarriers(`${path}.context`, given['context']),
   };
 }
 

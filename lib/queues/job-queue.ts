@@ -1,12 +1,15 @@
 import type { Observable } from 'rxjs';
 import { Executor } from '../execution/executor.js';
+import { makeRunWrapper } from '../execution/run-wrapper.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
+import { extractContext } from '../model/context-carrier.js';
 import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
 import { JobEvents, type JobEventKind } from '../model/events.js';
 import type { JobContext } from '../model/job-context.js';
+import type { EnqueuedJob } from '../model/job-middleware.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
@@ -17,6 +20,7 @@ import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
 import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
+import { EnqueueLayers } from './enqueue-layers.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
 
@@ -43,6 +47,7 @@ export class JobQueue {
   private readonly clock: Clock;
   private readonly store: MemoryStore;
   private readonly watch = new Watch();
+  private readonly layers: EnqueueLayers | undefined;
   private worker: Worker | undefined;
   private isClosed = false;
   private isCut = false;
@@ -62,7 +67,9 @@ export class JobQueue {
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
     this.store = new MemoryStore(this.clock, () => this.watch.notify());
-    attachJobLog(this.events, parts.sink ?? jobsLogger(), 'memory');
+    const sink = parts.sink ?? jobsLogger();
+    this.layers = EnqueueLayers.of(this.options.middleware, sink);
+    attachJobLog(this.events, sink, 'memory');
     void this.store.listen(() => this.worker?.wake());
     if (parts.autoStart ?? true) this.start();
   }
@@ -99,9 +106,8 @@ export class JobQueue {
           'slow down, raise the limit, or use the persistent queue',
       );
     }
-    const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
-    this.store.add(job);
-    return job.id;
+    if (this.layers === undefined) return this.take(work, rest);
+    return this.layers.aroundSync([describeWork(work, rest)], () => this.take(work, rest));
   }
 
   /**
@@ -159,6 +165,12 @@ export class JobQueue {
     if (count > 0) this.events.emit('dropped', { count });
   }
 
+  private take(work: unknown, rest: readonly unknown[]): string {
+    const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
+    this.store.add(job);
+    return job.id;
+  }
+
   private typedJob(type: string, payload: unknown, options: unknown): NewJob {
     checkJobType(type);
     this.parts.beforeClaim?.();
@@ -200,6 +212,7 @@ export class JobQueue {
       maxRetries: maxRetries ?? given.maxRetries ?? this.options.maxRetries,
       delayMs,
       runAt,
+      context: extractContext(this.options.context),
       run: given.run,
     };
   }
@@ -211,7 +224,7 @@ export class JobQueue {
       store,
       events,
       clock,
-      executor: new Executor(handlers, options),
+      executor: new Executor(handlers, options, makeRunWrapper(options)),
       makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
       keeper: undefined,
       claimTypes: () => undefined,
@@ -224,4 +237,11 @@ export class JobQueue {
       owner: 'memory',
     });
   }
+}
+
+/** What is submitted, as middleware sees it; whatever is wrong with it is said when the job is made. */
+function describeWork(work: unknown, rest: readonly unknown[]): EnqueuedJob {
+  if (typeof work === 'string') return { queue: 'memory', type: work, payload: rest[0], options: rest[1] ?? {} };
+  const name: unknown = typeof work === 'object' && work !== null && 'name' in work ? work.name : undefined;
+  return { queue: 'memory', type: typeof name === 'string' ? name : 'job', payload: undefined, options: rest[0] ?? {} };
 }

@@ -1,4 +1,5 @@
 import { Executor } from '../execution/executor.js';
+import { makeRunWrapper } from '../execution/run-wrapper.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
@@ -27,7 +28,7 @@ export function makePersistentEngine(parts: PersistentEngineParts): Engine {
   const { options, handlers, sink, owner, ...shared } = parts;
   const engineParts = {
     ...shared,
-    executor: new Executor(handlers, options),
+    executor: new Executor(handlers, options, makeRunWrapper(options)),
     makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
   };
   return new Engine(engineParts, {

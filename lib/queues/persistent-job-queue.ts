@@ -1,5 +1,4 @@
 import type { Observable } from 'rxjs';
-import { v7 as uuidv7 } from 'uuid';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-options.js';
@@ -7,9 +6,6 @@ import { QueueClosedError } from '../model/errors.js';
 import { JobEvents, type JobEventKind } from '../model/events.js';
 import type { JobEvent } from '../model/job-event.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
-import { checkJobType } from '../model/job-type.js';
-import type { NewJob } from '../model/job.js';
-import { encodePayload } from '../model/payload.js';
 import {
   checkWorkers,
   resolvePersistentOptions,
@@ -21,8 +17,10 @@ import type { Engine } from '../runtime/engine.js';
 import { ProcessIdentity } from '../runtime/process-identity.js';
 import type { JobStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
+import { EnqueueLayers } from './enqueue-layers.js';
 import { InsertBatcher } from './insert-batcher.js';
-import { makeEach, type JobRequest } from './job-request.js';
+import { JobMaker } from './job-maker.js';
+import { describeRequest, makeEach, type JobRequest } from './job-request.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { makePersistentEngine } from './persistent-engine.js';
 import { storeSettings } from './store-settings.js';
@@ -51,6 +49,8 @@ export class PersistentJobQueue {
   private readonly events: JobEvents;
   private readonly clock: Clock;
   private readonly sink: LogSink;
+  private readonly maker: JobMaker;
+  private readonly layers: EnqueueLayers | undefined;
   private opening: Promise<void> | undefined;
   private opened: Opened | undefined;
   private engines = 0;
@@ -75,6 +75,8 @@ export class PersistentJobQueue {
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
     this.sink = parts.sink ?? jobsLogger();
+    this.maker = new JobMaker(this.options, this.handlers);
+    this.layers = EnqueueLayers.of(this.options.middleware, this.sink);
     attachJobLog(this.events, this.sink, 'persistent');
   }
 
@@ -118,12 +120,11 @@ export class PersistentJobQueue {
    */
   enqueue<T extends keyof JobPayloads & string>(type: T, ...rest: PayloadArguments<T, EnqueueOptions>): Promise<string>;
   enqueue<T extends string>(type: T, ...rest: PayloadArguments<T, EnqueueOptions>): Promise<string>;
-  async enqueue(type: string, payload?: unknown, options?: EnqueueOptions): Promise<string> {
-    const job = this.newJob(type, payload, options);
-    const { store, batcher } = this.opened ?? (await this.ready());
-    this.refuseIfClosed();
-    await (options?.manager === undefined ? batcher.insert(job) : store.insert([job], options.manager));
-    return job.id;
+  enqueue(type: string, payload?: unknown, options?: EnqueueOptions): Promise<string> {
+    const { layers } = this;
+    if (layers === undefined) return this.enqueueOne(type, payload, options);
+    const job = { queue: 'persistent', type, payload, options: options ?? {} } as const;
+    return layers.around([job], () => this.enqueueOne(type, payload, options));
   }
 
   /** Like `enqueue`, with the number of retries after the first attempt. */
@@ -137,16 +138,14 @@ export class PersistentJobQueue {
    * @param options The transaction to join, if any.
    * @throws as `enqueue` does; nothing was stored when one of them is refused.
    */
-  async enqueueMany<const T extends readonly JobType[]>(
+  enqueueMany<const T extends readonly JobType[]>(
     jobs: { readonly [I in keyof T]: JobRequest<T[I]> },
     options: Pick<EnqueueOptions, 'manager'> = {},
   ): Promise<string[]> {
-    const { manager } = resolveEnqueueOptions(options);
-    const made = makeEach(jobs, ({ type, payload, ...rest }) => this.newJob(type, payload, rest));
-    const { store } = await this.ready();
-    this.refuseIfClosed();
-    if (made.length > 0) await store.insert(made, manager);
-    return made.map(({ id }) => id);
+    const { layers } = this;
+    const store = (): Promise<string[]> => this.storeMany(jobs, options);
+    if (layers === undefined || !Array.isArray(jobs)) return store();
+    return layers.around(jobs.map(describeRequest), store);
   }
 
   /**
@@ -220,12 +219,21 @@ export class PersistentJobQueue {
     return this.enqueue(type, payload, options);
   }
 
-  private newJob(type: string, payload: unknown, options: unknown): NewJob {
-    checkJobType(type);
-    const { delayMs, runAt, maxRetries } = resolveEnqueueOptions(options);
-    const text = encodePayload(payload, this.options.maxPayloadSize);
-    const retries = maxRetries ?? this.handlers.get(type)?.policy.maxRetries ?? this.options.maxRetries;
-    return { id: uuidv7(), type, payload: text, maxRetries: retries, delayMs, runAt };
+  private async enqueueOne(type: string, payload: unknown, options: EnqueueOptions | undefined): Promise<string> {
+    const job = this.maker.make(type, payload, options);
+    const { store, batcher } = this.opened ?? (await this.ready());
+    this.refuseIfClosed();
+    await (options?.manager === undefined ? batcher.insert(job) : store.insert([job], options.manager));
+    return job.id;
+  }
+
+  private async storeMany(requests: unknown, options: Pick<EnqueueOptions, 'manager'>): Promise<string[]> {
+    const { manager } = resolveEnqueueOptions(options);
+    const made = makeEach(requests, ({ type, payload, ...rest }) => this.maker.make(type, payload, rest));
+    const { store } = await this.ready();
+    this.refuseIfClosed();
+    if (made.length > 0) await store.insert(made, manager);
+    return made.map(({ id }) => id);
   }
 
   private async ready(): Promise<Opened> {

@@ -158,6 +158,7 @@ export class MemoryStore implements JobStore {
       attempts: waiting?.attempts ?? 0,
       maxRetries: source.maxRetries,
       interruptions: 0,
+      context: source.context,
       run: source.run,
       source,
     };

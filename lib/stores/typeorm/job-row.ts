@@ -15,6 +15,7 @@ export const claimedColumns = [
   'max_retries',
   'interruptions',
   'created_at',
+  'context',
 ] as const;
 
 /** What an insert binds for one job; the database adds the moments. */
@@ -26,6 +27,8 @@ export interface NewRow {
   /** Epoch milliseconds, or null for now + `delayMs`. */
   readonly runAt: number | null;
   readonly delayMs: number;
+  /** JSON text, or null. */
+  readonly context: string | null;
 }
 
 /** What an outcome makes of its row, besides taking the claim away. */
@@ -42,7 +45,12 @@ export interface SettledRow extends Lease {
 
 export function toNewRow(job: NewJob): NewRow {
   const { id, type, payload, maxRetries, delayMs } = job;
-  return { id, type, payload, maxRetries, delayMs, runAt: job.runAt ?? null };
+  return { id, type, payload, maxRetries, delayMs, runAt: job.runAt ?? null, context: job.context ?? null };
+}
+
+/** Whether a statement for these jobs has to bind contexts; most carry none. */
+export function isAnyCarrying(jobs: readonly NewJob[]): boolean {
+  return jobs.some(({ context }) => context !== undefined);
 }
 
 /** `token` is for databases that make it outside the row. */
@@ -56,6 +64,7 @@ export function toClaimedJob(row: Row, token: string = toText(row['claim_token']
     maxRetries: Number(row['max_retries']),
     interruptions: Number(row['interruptions']),
     createdAt: Number(row['created_at']),
+    context: typeof row['context'] === 'string' ? row['context'] : undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
-import { claimedColumns, toNewRow, type SettledRow } from '../job-row.js';
+import { claimedColumns, isAnyCarrying, toNewRow, type NewRow, type SettledRow } from '../job-row.js';
 import { execute, type MysqlConnection, type MysqlResult, type MysqlValue } from './mysql-pool.js';
 
 /** A text with its values, for the binary protocol. */
@@ -39,14 +39,23 @@ export type TextBinding = 'text' | 'bytes';
 
 export function insertStatement(table: string, jobs: readonly NewJob[], binding: TextBinding): MysqlStatement {
   const text = binding === 'text' ? '?' : 'CONVERT(? USING utf8mb4)';
-  const row = `(?, ${text}, ${text}, '${Pending}', ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs})`;
+  const [column, mark] = isAnyCarrying(jobs) ? [', context', `, ${text}`] : ['', ''];
+  const row = `(?, ${text}, ${text}, '${Pending}', ?, COALESCE(?, ${mysqlNowMs} + ?), ${mysqlNowMs}${mark})`;
   const bound = (value: string): string | Buffer => (binding === 'text' ? value : Buffer.from(value));
+  const context = (value: string | null): MysqlValue[] => (mark === '' ? [] : [value === null ? null : bound(value)]);
+  const valuesOf = (job: NewRow): MysqlValue[] => [
+    job.id,
+    bound(job.type),
+    bound(job.payload),
+    job.maxRetries,
+    job.runAt,
+    job.delayMs,
+    ...context(job.context),
+  ];
   return {
-    text: `INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
+    text: `INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at${column})
       VALUES ${jobs.map(() => row).join(', ')}`,
-    values: jobs
-      .map(toNewRow)
-      .flatMap((job) => [job.id, bound(job.type), bound(job.payload), job.maxRetries, job.runAt, job.delayMs]),
+    values: jobs.map(toNewRow).flatMap(valuesOf),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import type { PruneRequest, RecoverRequest } from '../../job-store.js';
-import { interruptionError, toNewRow } from '../job-row.js';
+import { interruptionError, isAnyCarrying, toNewRow } from '../job-row.js';
 import { pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
 const { Pending, Running, Failed } = JobState;
@@ -13,10 +13,11 @@ const { Pending, Running, Failed } = JobState;
  */
 export function insertStatement(table: string, jobs: readonly NewJob[], channel: string | undefined): PgStatement {
   const values = new PgValues();
+  const [context, read] = isAnyCarrying(jobs) ? [', context', ', i.context'] : ['', ''];
   const insert = `
-    INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
-    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms
-    FROM unnest(${bindJobs(values, jobs)}) AS i(id, job_type, payload, max_retries, run_at, delay_ms)
+    INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at${context})
+    SELECT i.id, i.job_type, i.payload, '${Pending}', i.max_retries, COALESCE(i.run_at, m.ms + i.delay_ms), m.ms${read}
+    FROM unnest(${bindJobs(values, jobs)}) AS i(id, job_type, payload, max_retries, run_at, delay_ms${context})
     CROSS JOIN (SELECT ${pgNowMs} AS ms) AS m`;
   if (channel === undefined) return { text: insert, values: values.list };
   const notify = `SELECT pg_notify(${values.bind(channel, 'text')}, '')`;
@@ -36,6 +37,7 @@ function bindJobs(values: PgValues, jobs: readonly NewJob[]): string {
     values.bindPlain(retries, 'integer'),
     values.bindPlain(moments, 'bigint'),
     values.bindPlain(delays, 'bigint'),
+    ...(isAnyCarrying(jobs) ? [values.bindTexts(rows.map(({ context }) => context))] : []),
   ].join(', ');
 }
 

@@ -21,8 +21,10 @@ export class SqliteJobs {
 
   insert(jobs: readonly NewJob[], now: number): void {
     const insert = this.statements.get('insert');
-    for (const { id, type, payload, maxRetries, delayMs, runAt } of jobs) {
-      insert.run(id, type, payload, maxRetries, runAt ?? now + delayMs, now);
+    for (const { id, type, payload, maxRetries, delayMs, runAt, context } of jobs) {
+      const values = [id, type, payload, maxRetries, runAt ?? now + delayMs, now] as const;
+      if (context === undefined) insert.run(...values);
+      else this.statements.get('insertWithContext').run(...values, context);
     }
   }
 

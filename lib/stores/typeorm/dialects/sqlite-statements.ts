@@ -38,6 +38,10 @@ function workingTexts(table: string) {
     insert: `
       INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at)
       VALUES (?, ?, ?, '${Pending}', ?, ?, ?)`,
+    /** The same, and context */
+    insertWithContext: `
+      INSERT INTO ${table} (id, job_type, payload, status, max_retries, next_run_at, created_at, context)
+      VALUES (?, ?, ?, '${Pending}', ?, ?, ?, ?)`,
     /** id, claim_token */
     deleteCompleted: `DELETE FROM ${table} WHERE id = ? AND claim_token = ?`,
     /** status, added attempts, next_run_at or null, last_error or null, finished_at or null, status again, id, claim_token */

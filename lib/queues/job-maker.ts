@@ -1,0 +1,26 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import { extractContext } from '../model/context-carrier.js';
+import { resolveEnqueueOptions } from '../model/enqueue-options.js';
+import { checkJobType } from '../model/job-type.js';
+import type { NewJob } from '../model/job.js';
+import { encodePayload } from '../model/payload.js';
+import type { ResolvedPersistentOptions } from '../model/queue-options.js';
+
+/** Makes persistent jobs of what callers of `enqueue` give. */
+export class JobMaker {
+  constructor(
+    private readonly options: ResolvedPersistentOptions,
+    private readonly handlers: HandlerRegistry,
+  ) {}
+
+  /** @throws InvalidJobTypeError | InvalidPayloadError | PayloadTooLargeError | InvalidOptionError; whatever a context carrier throws. */
+  make(type: string, payload: unknown, options: unknown): NewJob {
+    checkJobType(type);
+    const { delayMs, runAt, maxRetries } = resolveEnqueueOptions(options);
+    const text = encodePayload(payload, this.options.maxPayloadSize);
+    const retries = maxRetries ?? this.handlers.get(type)?.policy.maxRetries ?? this.options.maxRetries;
+    const context = extractContext(this.options.context);
+    return { id: uuidv7(), type, payload: text, maxRetries: retries, delayMs, runAt, context };
+  }
+}
