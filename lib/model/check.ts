@@ -48,6 +48,12 @@ export function checkOneOf<T extends string | boolean>(option: string, value: un
   return found;
 }
 
+/** @throws InvalidOptionError unless `value` is a function. */
+export function checkFunction(option: string, value: unknown): (...args: unknown[]) => unknown {
+  if (typeof value === 'function') return value as (...args: unknown[]) => unknown;
+  throw new InvalidOptionError(`${option} must be a function, got ${show(value)}`);
+}
+
 /**
  * Refuses what is no plain object and names that are no options, so that a typo does not do nothing.
  *

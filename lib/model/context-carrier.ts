@@ -1,4 +1,4 @@
-import { checkKnownKeys, show } from './check.js';
+import { checkFunction, checkKnownKeys, show } from './check.js';
 import { InvalidOptionError, InvalidPayloadError } from './errors.js';
 import { encodeJson } from './payload.js';
 
@@ -70,9 +70,8 @@ function checkCarrier(place: string, value: unknown): ContextCarrier {
       `${place}.name must be 1 to 64 letters, digits, dots, colons, dashes and underscores, got ${show(name)}`,
     );
   }
-  if (typeof extract !== 'function')
-    throw new InvalidOptionError(`${place}.extract must be a function, got ${show(extract)}`);
-  if (typeof run !== 'function') throw new InvalidOptionError(`${place}.run must be a function, got ${show(run)}`);
+  checkFunction(`${place}.extract`, extract);
+  checkFunction(`${place}.run`, run);
   return value as ContextCarrier;
 }
 

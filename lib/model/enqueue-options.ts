@@ -20,7 +20,8 @@ export interface SubmitOptions extends DueOptions {
 export interface EnqueueOptions extends SubmitOptions {
   /**
    * The EntityManager that `dataSource.transaction()` hands out: the job is stored in that transaction, is not seen before it
-   * commits, and never existed when it rolls back.
+   * commits, and never existed when it rolls back. Default: that of the transaction around the call, where the queue can tell
+   * (its option `transaction`, or typeorm-transactional); `null` stores the job by itself all the same.
    */
   manager?: unknown;
 }
@@ -64,9 +65,9 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
   if (delay !== undefined && runAt !== undefined) {
     throw new InvalidOptionError('delay and runAt exclude each other; give the one that you mean');
   }
-  if (manager !== undefined && (typeof manager !== 'object' || manager === null)) {
+  if (manager !== undefined && typeof manager !== 'object') {
     throw new InvalidOptionError(
-      `manager must be the EntityManager of your transaction, got ${show(manager)}; leave it out to store the job by itself`,
+      `manager must be the EntityManager of your transaction, got ${show(manager)}; pass null to store the job by itself`,
     );
   }
   return {

@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
+import { checkDuration, checkFunction, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
 import { checkCarriers, type ContextCarrier } from './context-carrier.js';
 import { InvalidOptionError } from './errors.js';
 import { checkMiddleware, type JobMiddleware } from './job-middleware.js';
@@ -42,6 +42,11 @@ export interface RetentionOptions {
 export interface PersistentQueueOptions extends CommonQueueOptions {
   /** TypeORM DataSource, or the name of one. Default: the app's default DataSource. */
   dataSource?: unknown;
+  /**
+   * Returns the EntityManager of the transaction around its caller, for `enqueue` to join without being given one; undefined, or a manager that
+   * is in no transaction, where there is none. Default: what typeorm-transactional has made of the DataSource, if anything.
+   */
+  transaction?: () => unknown;
   /** Table of the jobs, 'schema.table' where the database has schemas; the DataSource's `entityPrefix` comes before it. Default 'rws_jobs'. */
   tableName?: string;
   /** 'auto' makes and updates the table, 'check' only looks whether it is right, 'none' trusts you. Default 'auto'. */
@@ -87,6 +92,7 @@ export interface ResolvedMemoryOptions extends ResolvedQueueOptions {
 
 export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
   readonly dataSource: unknown;
+  readonly transaction: (() => unknown) | undefined;
   readonly tableName: string;
   readonly schema: 'auto' | 'check' | 'none';
   readonly pollInterval: number;
@@ -132,11 +138,17 @@ export function resolveMemoryOptions(options: unknown = {}, path = 'memory'): Re
 
 /** Completes and checks the options of the persistent queue. @throws InvalidOptionError */
 export function resolvePersistentOptions(options: unknown = {}, path = 'persistent'): ResolvedPersistentOptions {
-  const given = complete(options, path, { ...persistentDefaults, dataSource: undefined, retention: {} });
+  const given = complete(options, path, {
+    ...persistentDefaults,
+    dataSource: undefined,
+    transaction: undefined,
+    retention: {},
+  });
   const at = (key: string) => [`${path}.${key}`, given[key]] as const;
   return Object.freeze({
     ...resolveCommon(given, path),
     dataSource: given['dataSource'],
+    transaction: given['transaction'] === undefined ? undefined : checkFunction(...at('transaction')),
     tableName: checkTableName(`${path}.tableName`, given['tableName']),
     schema: checkOneOf(...at('schema'), ['auto', 'check', 'none'] as const),
     pollInterval: checkDuration(...at('pollInterval'), 10),

@@ -17,6 +17,7 @@ import type { Engine } from '../runtime/engine.js';
 import { ProcessIdentity } from '../runtime/process-identity.js';
 import type { JobStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
+import { managerFor } from './ambient-transaction.js';
 import { EnqueueLayers } from './enqueue-layers.js';
 import { InsertBatcher } from './insert-batcher.js';
 import { JobMaker } from './job-maker.js';
@@ -223,7 +224,8 @@ export class PersistentJobQueue {
     const job = this.maker.make(type, payload, options);
     const { store, batcher } = this.opened ?? (await this.ready());
     this.refuseIfClosed();
-    await (options?.manager === undefined ? batcher.insert(job) : store.insert([job], options.manager));
+    const manager = managerFor(options?.manager, this.options.transaction, store);
+    await (manager === undefined ? batcher.insert(job) : store.insert([job], manager));
     return job.id;
   }
 
@@ -232,7 +234,7 @@ export class PersistentJobQueue {
     const made = makeEach(requests, ({ type, payload, ...rest }) => this.maker.make(type, payload, rest));
     const { store } = await this.ready();
     this.refuseIfClosed();
-    if (made.length > 0) await store.insert(made, manager);
+    if (made.length > 0) await store.insert(made, managerFor(manager, this.options.transaction, store));
     return made.map(({ id }) => id);
   }
 

@@ -73,7 +73,7 @@ describe('options of a job', () => {
     [{ runAt: Infinity }, 'got Infinity'],
     [{ runAt: new Date(), delay: 5 }, 'delay and runAt exclude each other'],
     [{ maxRetries: 1.5 }, 'maxRetries must be a whole number'],
-    [{ manager: null }, 'manager must be the EntityManager'],
+    [{ manager: 'm' }, 'manager must be the EntityManager'],
     [{ dely: 5 }, "has no option 'dely'"],
     ['now', "must be an object, got 'now'"],
     [{ dataSource: {}, transaction: () => 1 }, 'are an EntityManager; pass it as { manager }'],
