@@ -34,11 +34,18 @@ export {
   UnknownJobTypeError,
   UnsupportedDatabaseError,
 } from './model/errors.js';
-export type { AbortCause } from './model/errors.js';
+export type { AbortCause, PayloadIssue } from './model/errors.js';
 export type { JobEventKind } from './model/events.js';
 export type { EventJob, EventOrigin, JobEvent, QueueKind } from './model/job-event.js';
 export type { JobContext, JobLogger } from './model/job-context.js';
 export type { EnqueuedJob, JobMiddleware, JobMiddlewareClass } from './model/job-middleware.js';
+export type {
+  PayloadClass,
+  PayloadSchema,
+  StandardIssue,
+  StandardResult,
+  StandardSchema,
+} from './model/payload-schema.js';
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
 export type { MemoryQueueOptions, PersistentQueueOptions, RetentionOptions } from './model/queue-options.js';
 export type { BackoffOptions } from './model/retry-policy.js';

@@ -161,7 +161,7 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
 }
 
 /** Runs when all providers are made and every `onModuleInit` of the app has ended. */
-function discover(context: JobsModuleContext): void {
+async function discover(context: JobsModuleContext): Promise<void> {
   const { options, modules, explorer, listeners, dataSource, sink } = context;
   const registrations = new JobsRegistrations(modules);
   if (options.persistent === false) {
@@ -176,6 +176,7 @@ function discover(context: JobsModuleContext): void {
   connectEventEmitter(modules, context.publishers);
   registrations.refuseUnknownInstances('@JobHandler', explorer.boundInstances());
   registrations.refuseUnknownInstances('@OnJobEvent', listeners.boundInstances());
+  await Promise.all(handlers.map(async ({ type, policy }) => policy.schema?.prepare?.(type)));
 }
 
 function logHandlers(sink: LogSink, handlers: readonly Handler[]): void {

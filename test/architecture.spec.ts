@@ -31,6 +31,8 @@ const nestInsiders = [
 /** Packages that only some places may know. Node's own modules and `uuid` are free to all. */
 const packagePlaces: Readonly<Record<string, (path: string) => boolean>> = {
   '@nestjs/core': (path) => isFront(path) || nestInsiders.includes(path),
+  'class-transformer': (path) => path === 'handlers/class-check.ts',
+  'class-validator': (path) => path === 'handlers/class-check.ts',
   rxjs: (path) => path.startsWith('observe/') || path.startsWith('queues/'),
   '@nestjs/common': (path) => !path.startsWith('model/'),
   typeorm: (path) => path.startsWith('stores/typeorm/'),

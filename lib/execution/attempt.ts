@@ -1,5 +1,5 @@
 import type { JobContext, JobLogger } from '../model/job-context.js';
-import { JobAbortedError, type AbortCause } from '../model/errors.js';
+import { JobAbortedError, type AbortCause, type InvalidPayloadError } from '../model/errors.js';
 import type { ClaimedJob } from '../model/job.js';
 
 /** Makes the logger of one attempt; called only when a handler asks for it. */
@@ -30,6 +30,8 @@ export class Attempt implements JobContext {
   renewedAt: number;
   /** Moment of its start on the monotonic clock. */
   startedAt = 0;
+  /** The error by which its payload was refused, if it was. */
+  refusal: InvalidPayloadError | undefined;
   /** Whether a long run has been reported. */
   isReported = false;
 

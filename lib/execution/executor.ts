@@ -8,6 +8,7 @@ import { startTimer } from '../model/timer.js';
 import type { Attempt } from './attempt.js';
 import { runClean } from './clean-context.js';
 import type { RunWrapper } from './run-wrapper.js';
+import { runValidated } from './validated-work.js';
 
 /** What the queue decides where a handler does not. */
 export interface ExecutionPolicy {
@@ -46,7 +47,7 @@ export class Executor {
       work = workOf(attempt, handler);
       if (this.wrap !== undefined) work = this.wrap(attempt, work);
     } catch (error) {
-      return { outcome: { kind: 'failed', error: describeError(error) }, stack: stackOf(error) };
+      return refused(error);
     }
     try {
       const running = runClean(work);
@@ -61,6 +62,7 @@ export class Executor {
   private judge(attempt: Attempt, handler: Handler | undefined, error: unknown): Execution {
     const stopped = attempt.aborted === 'shutdown' || attempt.aborted === 'lease lost';
     if (stopped) return released;
+    if (attempt.refusal !== undefined && attempt.refusal === error) return refused(error);
     const { maxRetries } = attempt.job;
     const backoff = handler?.policy.backoff ?? this.policy.backoff;
     const outcome = decideFailure(attempt.job, describeError(error), { maxRetries, backoff });
@@ -82,7 +84,14 @@ function workOf(attempt: Attempt, handler: Handler | undefined): () => unknown {
     };
   }
   const payload = decodePayload(text);
+  const { schema } = handler.policy;
+  if (schema !== undefined) return () => runValidated(schema, { handler, attempt, payload });
   return () => handler.run(payload, attempt);
+}
+
+/** The end of a job that no retry could help. */
+function refused(error: unknown): Execution {
+  return { outcome: { kind: 'failed', error: describeError(error) }, stack: stackOf(error) };
 }
 
 /** Whoever throws an error may have put anything where its stack belongs, or something that throws when it is read. */

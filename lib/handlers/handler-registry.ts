@@ -1,6 +1,7 @@
 import { DuplicateHandlerError } from '../model/errors.js';
 import { checkJobType } from '../model/job-type.js';
 import type { Backoff } from '../model/retry-policy.js';
+import type { PayloadCheck } from '../model/payload-check.js';
 import type { JobContext } from '../model/job-context.js';
 
 /** What a handler may say about its own jobs; what it leaves out, the queue decides. */
@@ -9,6 +10,8 @@ export interface HandlerPolicy {
   readonly backoff?: Backoff | undefined;
   /** Milliseconds after which an attempt counts as failed. */
   readonly timeout?: number | undefined;
+  /** What payloads must fit. */
+  readonly schema?: PayloadCheck | undefined;
 }
 
 /** The handler of one job type. */
@@ -24,6 +27,8 @@ export interface Handler {
 export class HandlerRegistry {
   private readonly handlers = new Map<string, Handler>();
   private typeList: readonly string[] = [];
+  /** Whether any handler says what its payloads must fit. */
+  hasSchemas = false;
   private readonly listeners = new Set<() => void>();
 
   /** @throws DuplicateHandlerError when the type has another handler already. */
@@ -37,6 +42,7 @@ export class HandlerRegistry {
       );
     }
     this.handlers.set(handler.type, handler);
+    this.hasSchemas ||= handler.policy.schema !== undefined;
     this.typeList = [...this.handlers.keys()];
     for (const listener of this.listeners) listener();
   }

@@ -2,12 +2,14 @@ import { checkDuration, checkInteger, checkKnownKeys } from '../model/check.js';
 import { DuplicateHandlerError, InvalidJobTypeError } from '../model/errors.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { JobContext } from '../model/job-context.js';
-import type { JobType, PayloadFit } from '../model/job-payloads.js';
+import type { JobType, PayloadFit, SchemaFit } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import { mostRetries } from '../model/queue-options.js';
 import { resolveBackoff, type BackoffOptions } from '../model/retry-policy.js';
 import { handlerMarks, type HandlerMark } from './handler-metadata.js';
 import type { MethodName } from './method-marks.js';
+import { payloadCheckOf } from './payload-check-of.js';
+import type { PayloadSchema } from '../model/payload-schema.js';
 import { checkDecorated } from './decorated-method.js';
 
 /** What a handler says about the jobs that it runs; what it leaves out, the queue decides. */
@@ -18,22 +20,31 @@ export interface JobHandlerOptions {
   backoff?: BackoffOptions;
   /** An attempt that takes longer than this many milliseconds counts as failed. 0 means no limit. */
   timeout?: number;
+  /**
+   * What payloads must fit: a Standard Schema (zod, valibot, arktype), or a class with decorators of class-validator. Checked in
+   * `enqueue` and `submit`, and again before each attempt; the handler receives what the schema makes of the payload.
+   */
+  schema?: PayloadSchema;
   /** The name of the one `JobsModule` that this handler serves. Default: every one. */
   instance?: string;
 }
 
 /** Put on a method: it compiles only where the method takes every payload of the job type. */
-export type HandlerDecorator<T extends string> = <H extends (payload: never, job: JobContext) => unknown>(
+export type HandlerDecorator<T extends string, S = undefined> = <
+  H extends (payload: never, job: JobContext) => unknown,
+>(
   target: object,
   method: MethodName,
-  descriptor: TypedPropertyDescriptor<H> & FittingMethod<T, H>,
+  descriptor: TypedPropertyDescriptor<H> & FittingMethod<T, H, S>,
 ) => void;
 
-type FittingMethod<T extends string, H> = H extends (payload: infer P, ...rest: never[]) => unknown
-  ? PayloadFit<T, P>
+type FittingMethod<T extends string, H, S> = H extends (payload: infer P, ...rest: never[]) => unknown
+  ? S extends PayloadSchema
+    ? SchemaFit<T, P, S>
+    : PayloadFit<T, P>
   : unknown;
 
-const knownOptions = ['maxRetries', 'backoff', 'timeout', 'instance'];
+const knownOptions = ['maxRetries', 'backoff', 'timeout', 'schema', 'instance'];
 
 /**
  * Makes a method of a provider or controller the handler of a job type.
@@ -44,6 +55,11 @@ const knownOptions = ['maxRetries', 'backoff', 'timeout', 'instance'];
  *
  * @throws InvalidOptionError, InvalidJobTypeError or InvalidHandlerError while the class is being defined.
  */
+export function JobHandler<T extends JobType, S extends PayloadSchema>(
+  type: T,
+  options: JobHandlerOptions & { schema: S },
+): HandlerDecorator<T, S>;
+export function JobHandler<T extends JobType>(type: T, options?: JobHandlerOptions): HandlerDecorator<T>;
 export function JobHandler<T extends JobType>(type: T, options: JobHandlerOptions = {}): HandlerDecorator<T> {
   return (target, method, descriptor) => {
     const source = checkDecorated('@JobHandler', { target, method, descriptor });
@@ -68,6 +84,7 @@ function makeMark(source: string, type: unknown, options: unknown): HandlerMark 
       maxRetries: read('maxRetries', (name, value) => checkInteger(name, value, 0, mostRetries)),
       backoff: read('backoff', (name, value) => resolveBackoff(value, name)),
       timeout: read('timeout', checkDuration),
+      schema: read('schema', payloadCheckOf),
     },
   };
 }

@@ -103,7 +103,7 @@ function checkObject(value: object, path: string, above: readonly object[]): voi
     throw refusal(path, `a ${nameOf(value)}`, 'the handler would receive something else; convert it first');
   }
   for (const [key, field] of Object.entries(value)) {
-    if (field !== undefined) checkValue(field, `${path}${step(key)}`, inside);
+    if (field !== undefined) checkValue(field, `${path}${pathStep(key)}`, inside);
   }
 }
 
@@ -112,7 +112,9 @@ function nameOf(value: object): string {
   return typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'special object';
 }
 
-function step(key: string): string {
+/** One step of a path in a message: `.name`, `[0]`, `['first name']`. */
+export function pathStep(key: PropertyKey): string {
+  if (typeof key !== 'string') return `[${String(key)}]`;
   return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${show(key)}]`;
 }
 

@@ -2,9 +2,10 @@ import { v7 as uuidv7 } from 'uuid';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import { extractContext } from '../model/context-carrier.js';
 import { resolveEnqueueOptions } from '../model/enqueue-options.js';
+import { JobsError } from '../model/errors.js';
 import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
-import { encodePayload } from '../model/payload.js';
+import { decodePayload, encodePayload } from '../model/payload.js';
 import type { ResolvedPersistentOptions } from '../model/queue-options.js';
 
 /** Makes persistent jobs of what callers of `enqueue` give. */
@@ -22,5 +23,29 @@ export class JobMaker {
     const retries = maxRetries ?? this.handlers.get(type)?.policy.maxRetries ?? this.options.maxRetries;
     const context = extractContext(this.options.context);
     return { id: uuidv7(), type, payload: text, maxRetries: retries, delayMs, runAt, context };
+  }
+
+  /**
+   * Refuses a job whose payload does not fit the schema of its handler, where that is known here. Returns undefined where there is
+   * nothing to wait for.
+   *
+   * @throws InvalidPayloadError, at once or by the promise; whatever a schema throws.
+   */
+  check(job: NewJob): Promise<unknown> | undefined {
+    const schema = this.handlers.get(job.type)?.policy.schema;
+    const fitting = schema?.check(decodePayload(job.payload), job.type);
+    return fitting instanceof Promise ? fitting : undefined;
+  }
+
+  /** The same for many; the error says which one it is. */
+  async checkEach(jobs: readonly NewJob[]): Promise<void> {
+    for (const [index, job] of jobs.entries()) {
+      try {
+        await this.check(job);
+      } catch (error) {
+        if (error instanceof JobsError) error.message = `jobs[${index}]: ${error.message}`;
+        throw error;
+      }
+    }
   }
 }

@@ -13,7 +13,8 @@ import type { EnqueuedJob } from '../model/job-middleware.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
-import { encodePayload } from '../model/payload.js';
+import type { PayloadCheck } from '../model/payload-check.js';
+import { decodePayload, encodePayload } from '../model/payload.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
 import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
 import { Watch } from '../runtime/watch.js';
@@ -183,6 +184,7 @@ export class JobQueue {
       );
     }
     const text = encodePayload(payload, largestPayload);
+    checkNow(handler?.policy.schema, type, text);
     return this.newJob({ type, payload: text, run: undefined, options, maxRetries: handler?.policy.maxRetries });
   }
 
@@ -237,6 +239,12 @@ export class JobQueue {
       owner: 'memory',
     });
   }
+}
+
+/** Refuses a payload that does not fit, where that can be said at once; what needs a promise is checked before the run alone. */
+function checkNow(schema: PayloadCheck | undefined, type: string, text: string): void {
+  const fitting = schema?.check(decodePayload(text), type);
+  if (fitting instanceof Promise) fitting.catch(() => undefined);
 }
 
 /** What is submitted, as middleware sees it; whatever is wrong with it is said when the job is made. */

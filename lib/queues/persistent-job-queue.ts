@@ -222,6 +222,8 @@ export class PersistentJobQueue {
 
   private async enqueueOne(type: string, payload: unknown, options: EnqueueOptions | undefined): Promise<string> {
     const job = this.maker.make(type, payload, options);
+    const checking = this.maker.check(job);
+    if (checking !== undefined) await checking;
     const { store, batcher } = this.opened ?? (await this.ready());
     this.refuseIfClosed();
     const manager = managerFor(options?.manager, this.options.transaction, store);
@@ -232,6 +234,7 @@ export class PersistentJobQueue {
   private async storeMany(requests: unknown, options: Pick<EnqueueOptions, 'manager'>): Promise<string[]> {
     const { manager } = resolveEnqueueOptions(options);
     const made = makeEach(requests, ({ type, payload, ...rest }) => this.maker.make(type, payload, rest));
+    if (this.handlers.hasSchemas) await this.maker.checkEach(made);
     const { store } = await this.ready();
     this.refuseIfClosed();
     if (made.length > 0) await store.insert(made, managerFor(manager, this.options.transaction, store));

@@ -81,10 +81,16 @@ const doors = {
       'MemoryQueueOptions',
       'OnJobEventOptions',
       'PayloadArguments',
+      'PayloadClass',
+      'PayloadIssue',
       'PayloadOf',
+      'PayloadSchema',
       'PersistentQueueOptions',
       'QueueKind',
       'RetentionOptions',
+      'StandardIssue',
+      'StandardResult',
+      'StandardSchema',
       'SubmitOptions',
     ],
   },
@@ -124,5 +130,13 @@ describe('the main door, where TypeORM is absent', () => {
     expect(await runNode(...typeOrmAbsent, 'test/entry/persistent.app.ts')).toMatch(
       /^JOBS_MISSING_DATA_SOURCE: .*persistent: false/,
     );
+  });
+});
+
+describe('the main door, where class-validator is absent', () => {
+  it('says at start what a class for a schema needs', async () => {
+    expect(
+      await runNode('--import', './test/entry/class-validator-absent.mjs', 'test/entry/class-schema.app.ts'),
+    ).toMatch(/^JOBS_INVALID_HANDLER: the schema of job type 'order' is the class Order, which takes class-validator/);
   });
 });
