@@ -16,6 +16,8 @@ export interface JobsModuleOptions {
   persistent?: PersistentQueueOptions | false;
   /** Whether the workers of both queues start with the app; otherwise each queue's `start()` starts its own. Default true. */
   autoStart?: boolean;
+  /** Whether Nest's guards, pipes, interceptors and filters run around handlers; each handler may say otherwise. Default false. */
+  enhancers?: boolean;
   /** Code around the enqueueing of jobs and around their attempts, on both queues, outermost first: objects, or classes that are providers of the app. Default none. */
   middleware?: readonly (JobMiddleware | JobMiddlewareClass)[];
   /** What is carried from where a job is enqueued to where it runs, on both queues, outermost first. Default nothing. */
@@ -49,11 +51,12 @@ export interface ResolvedModuleOptions {
   readonly memory: MemoryQueueOptions;
   readonly persistent: PersistentQueueOptions | false;
   readonly autoStart: boolean;
+  readonly enhancers: boolean;
   readonly middleware: readonly (JobMiddleware | JobMiddlewareClass)[];
   readonly context: readonly ContextCarrier[];
 }
 
-const moduleKeys = ['name', 'memory', 'persistent', 'autoStart', 'middleware', 'context'];
+const moduleKeys = ['name', 'memory', 'persistent', 'autoStart', 'enhancers', 'middleware', 'context'];
 const asyncKeys = ['name', 'imports', 'inject', 'useFactory', 'useClass', 'useExisting', 'extraProviders'];
 const sources = ['useFactory', 'useClass', 'useExisting'];
 
@@ -76,12 +79,13 @@ export function resolveModuleOptions(options: unknown, name: string): ResolvedMo
         'Nest wants to know the injection tokens ahead',
     );
   }
-  const { memory, persistent, autoStart, middleware = [], context = [] } = given;
+  const { memory, persistent, autoStart, enhancers, middleware = [], context = [] } = given;
   return Object.freeze({
     name,
     memory: checkQueueOptions('memory', memory),
     persistent: persistent === false ? false : checkQueueOptions('persistent', persistent),
     autoStart: autoStart === undefined ? true : checkOneOf('autoStart', autoStart, [true, false] as const),
+    enhancers: enhancers === undefined ? false : checkOneOf('enhancers', enhancers, [true, false] as const),
     middleware: checkMiddlewareOrClasses('middleware', middleware),
     context: checkCarriers('context', context),
   });

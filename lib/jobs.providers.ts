@@ -1,8 +1,10 @@
 import type { FactoryProvider, Provider } from '@nestjs/common';
-import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import { ExternalContextCreator, ModuleRef, ModulesContainer } from '@nestjs/core';
+import { EnhancedCaller } from './handlers/enhanced-caller.js';
 import { HandlerExplorer } from './handlers/handler-explorer.js';
 import { HandlerRegistry, type Handler } from './handlers/handler-registry.js';
 import { DataSourceFinder } from './jobs.data-source.js';
+import { refuseScopedGlobals } from './jobs.enhancers.js';
 import { connectEventEmitter, moduleEvents, type ModuleEvents } from './jobs.events.js';
 import { startLastStopFirst } from './jobs.hook-order.js';
 import { disabledError, JobsRegistrations } from './jobs.registrations.js';
@@ -65,8 +67,8 @@ function optionsProvider(name: string): FactoryProvider<ResolvedModuleOptions> {
 
 const contextProvider: FactoryProvider<JobsModuleContext> = {
   provide: contextToken,
-  inject: [ModulesContainer, optionsToken],
-  useFactory: (modules: ModulesContainer, options: ResolvedModuleOptions) => {
+  inject: [ModulesContainer, optionsToken, ExternalContextCreator],
+  useFactory: (modules: ModulesContainer, options: ResolvedModuleOptions, creator: ExternalContextCreator) => {
     const registry = new HandlerRegistry();
     const instance = options.name;
     const sink = jobsLogger(instance === defaultInstanceName ? undefined : instance);
@@ -75,6 +77,11 @@ const contextProvider: FactoryProvider<JobsModuleContext> = {
       modules,
       registry,
       instance,
+      enhancers: options.enhancers,
+      enhance: () => {
+        refuseScopedGlobals(modules);
+        return new EnhancedCaller(creator);
+      },
       onFound: (handlers) => logHandlers(sink, handlers),
       onRefused,
     });

@@ -22,6 +22,7 @@ const storeOpener = 'stores/open-typeorm-store.ts';
 
 /** The files that know how Nest is built inside, besides the front of the house. */
 const nestInsiders = [
+  'handlers/enhanced-caller.ts',
   'handlers/handler-explorer.ts',
   'handlers/handler-host.ts',
   'handlers/listener-explorer.ts',

@@ -1,5 +1,7 @@
 import type { ModulesContainer } from '@nestjs/core';
-import type { FoundMethod } from './handler-host.js';
+import { InvalidHandlerError } from '../model/errors.js';
+import type { EnhancedCaller } from './enhanced-caller.js';
+import type { Caller, FoundMethod } from './handler-host.js';
 import { handlerMarks, type HandlerMark } from './handler-metadata.js';
 import type { Handler, HandlerRegistry } from './handler-registry.js';
 import { MethodExplorer } from './method-explorer.js';
@@ -10,6 +12,10 @@ export interface ExplorerParts {
   readonly registry: HandlerRegistry;
   /** The name of the `JobsModule`: handlers bound to another one are left alone. */
   readonly instance: string;
+  /** Whether enhancers run around handlers that do not say so themselves. */
+  readonly enhancers: boolean;
+  /** Makes what calls handlers through enhancers. @throws InvalidOptionError where that cannot be. */
+  readonly enhance: () => EnhancedCaller;
   /** Called with the handlers of modules that were loaded after the start. */
   readonly onFound: (handlers: readonly Handler[]) => void;
   /** Called with what is wrong with a handler of a module that was loaded after the start. */
@@ -20,13 +26,14 @@ export interface ExplorerParts {
 export class HandlerExplorer {
   private readonly instanceNames = new Map<string, string>();
   private readonly methods: MethodExplorer<HandlerMark>;
+  private caller: EnhancedCaller | undefined;
 
   /** To be constructed while Nest makes the providers. */
   constructor(private readonly parts: ExplorerParts) {
     this.methods = new MethodExplorer({
       modules: parts.modules,
       marks: handlerMarks,
-      onFound: (methods) => this.take(methods.flatMap((found) => this.handlersOf(found))),
+      onFound: (methods) => this.take(methods.flatMap((found) => this.handlersOfLate(found))),
       onRefused: parts.onRefused,
     });
   }
@@ -57,7 +64,33 @@ export class HandlerExplorer {
     for (const { instance } of found.marks) {
       if (instance !== undefined) this.instanceNames.set(instance, found.source);
     }
-    return found.marks.filter((mark) => this.isOurs(mark)).map((mark) => toHandler(found, mark));
+    return found.marks.filter((mark) => this.isOurs(mark)).map((mark) => this.toHandler(found, mark));
+  }
+
+  /** One that cannot be made must not keep the others from being found. */
+  private handlersOfLate(found: FoundMethod<HandlerMark>): readonly Handler[] {
+    try {
+      return this.handlersOf(found);
+    } catch (error) {
+      this.parts.onRefused(error);
+      return [];
+    }
+  }
+
+  private toHandler(found: FoundMethod<HandlerMark>, mark: HandlerMark): Handler {
+    const { type, policy } = mark;
+    const caller = (mark.enhancers ?? this.parts.enhancers) ? this.enhancedCaller(found) : undefined;
+    return { type, policy, source: found.source, run: (payload, job) => found.call([payload, job], job, caller) };
+  }
+
+  private enhancedCaller({ isStatic, source }: FoundMethod<HandlerMark>): Caller {
+    if (isStatic) {
+      throw new InvalidHandlerError(
+        `${source} is static, and Nest runs enhancers around methods of instances alone: make it one, or set its option enhancers: false`,
+      );
+    }
+    this.caller ??= this.parts.enhance();
+    return this.caller.call;
   }
 
   private isOurs({ instance }: HandlerMark): boolean {
@@ -78,13 +111,4 @@ export class HandlerExplorer {
       return false;
     }
   }
-}
-
-function toHandler(found: FoundMethod<HandlerMark>, mark: HandlerMark): Handler {
-  return {
-    type: mark.type,
-    source: found.source,
-    policy: mark.policy,
-    run: (payload, job) => found.call([payload, job], job),
-  };
 }

@@ -1,5 +1,5 @@
 import { Scope } from '@nestjs/common';
-import { ContextIdFactory, ModuleRef } from '@nestjs/core';
+import { ContextIdFactory, ModuleRef, type ContextId } from '@nestjs/core';
 import { STATIC_CONTEXT } from '@nestjs/core/injector/constants.js';
 import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
 import type { Module } from '@nestjs/core/injector/module.js';
@@ -14,9 +14,33 @@ export interface FoundMethod<M> {
   readonly marks: readonly M[];
   /** For messages: `Mailer.send`. */
   readonly source: string;
-  /** @param request What `REQUEST` injects where the provider is made for this call; a job, or an event. */
-  call(args: readonly unknown[], request: object): unknown;
+  /** Whether it is a method of the class itself. */
+  readonly isStatic: boolean;
+  /**
+   * @param request What `REQUEST` injects where the provider is made for this call; a job, or an event.
+   * @param caller How the method is called on its host. Default: directly.
+   */
+  call(args: readonly unknown[], request: object, caller?: Caller): unknown;
 }
+
+/** What a method is called on. */
+export interface CallHost {
+  readonly instance: object;
+  /** Where the instance was made for this call: the context in which, and the provider. */
+  readonly contextId?: ContextId;
+  readonly inquirerId?: string;
+}
+
+export interface MethodCall {
+  readonly method: MethodName;
+  /** The method as it is at the time of the call. */
+  readonly callback: (...args: unknown[]) => unknown;
+  /** For messages: `Mailer.send`. */
+  readonly source: string;
+  readonly args: readonly unknown[];
+}
+
+export type Caller = (host: CallHost, call: MethodCall) => unknown;
 
 /** Where to look for marked methods. */
 export interface Place {
@@ -38,7 +62,8 @@ export function findMethods<M>(kind: MethodMarks<M>, { wrapper, module }: Place)
       method,
       marks,
       source,
-      call: (args, request) => invoke(target(request), method, { source, args }),
+      isStatic: owner === host.constructor,
+      call: (args, request, caller = callDirectly) => invoke(target(request), caller, { method, source, args }),
     };
   };
   const instance = instanceTarget(wrapper, module);
@@ -46,14 +71,21 @@ export function findMethods<M>(kind: MethodMarks<M>, { wrapper, module }: Place)
   const onClass = host.constructor === undefined ? [] : [...kind.allOf(host.constructor)];
   return [
     ...onInstance.map((marked) => found(host.prototype, marked, instance)),
-    ...onClass.map((marked) => found(host.constructor ?? host.prototype, marked, () => host.constructor)),
+    ...onClass.map((marked) =>
+      found(host.constructor ?? host.prototype, marked, () => ({ instance: host.constructor })),
+    ),
   ];
 }
 
 type MarkedMethod<M> = readonly [method: MethodName, marks: readonly M[]];
 
 /** Where the method is called: an object, or the promise of one that is made for this call. */
-type Target = (request: object) => unknown;
+type Target = (request: object) => FoundHost | Promise<FoundHost>;
+
+/** A host whose instance has not been looked at yet. */
+interface FoundHost extends Omit<CallHost, 'instance'> {
+  readonly instance: unknown;
+}
 
 /** What a provider is made of, as far as it can be known without touching it. */
 interface HostClass {
@@ -120,34 +152,39 @@ function attempt<T>(look: () => T): T | undefined {
  */
 function instanceTarget(wrapper: InstanceWrapper, module: Module): Target {
   return (request) => {
-    if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) return wrapper.instance as unknown;
+    if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) return { instance: wrapper.instance };
     const moduleRef: unknown = module.providers.get(ModuleRef)?.instance;
     if (!(moduleRef instanceof ModuleRef)) throw new InvalidHandlerError(`module ${module.name} has no ModuleRef`);
     const contextId = ContextIdFactory.create();
     moduleRef.registerRequestByContextId(request, contextId);
-    return moduleRef.resolve(wrapper.token, contextId);
+    return moduleRef
+      .resolve<unknown>(wrapper.token, contextId)
+      .then((instance) => ({ instance, contextId, inquirerId: wrapper.id }));
   };
 }
 
-interface Invocation {
-  readonly source: string;
-  readonly args: readonly unknown[];
+type Invocation = Omit<MethodCall, 'callback'>;
+
+function invoke(host: FoundHost | Promise<FoundHost>, caller: Caller, invocation: Invocation): unknown {
+  if (host instanceof Promise) return host.then((made) => callMethod(made, caller, invocation));
+  return callMethod(host, caller, invocation);
 }
 
-function invoke(target: unknown, method: MethodName, invocation: Invocation): unknown {
-  if (target instanceof Promise) return target.then((made: unknown) => callMethod(made, method, invocation));
-  return callMethod(target, method, invocation);
-}
-
-function callMethod(target: unknown, method: MethodName, { source, args }: Invocation): unknown {
-  if ((typeof target !== 'object' && typeof target !== 'function') || target === null) {
+function callMethod(host: FoundHost, caller: Caller, invocation: Invocation): unknown {
+  const { method, source } = invocation;
+  const { instance } = host;
+  if ((typeof instance !== 'object' && typeof instance !== 'function') || instance === null) {
     throw new InvalidHandlerError(`${source} cannot run: its provider has no instance`);
   }
   // By name and at the time of the call, so that spies and decorators which replace the method are heeded.
-  const handler: unknown = Reflect.get(target, method);
-  if (typeof handler !== 'function')
+  const callback: unknown = Reflect.get(instance, method);
+  if (typeof callback !== 'function')
     throw new InvalidHandlerError(`${source} cannot run: it is no method of its provider`);
-  return Reflect.apply(handler, target, args);
+  return caller({ ...host, instance }, { ...invocation, callback: callback as MethodCall['callback'] });
+}
+
+function callDirectly({ instance }: CallHost, { callback, args }: MethodCall): unknown {
+  return Reflect.apply(callback, instance, args);
 }
 
 /** How far the providers of a module are: `unbegun` and `pending` ones have no instance that could be called. */

@@ -7,6 +7,8 @@ export interface HandlerMark {
   /** The only `JobsModule` that this handler serves; `undefined` means every one. */
   readonly instance: string | undefined;
   readonly policy: HandlerPolicy;
+  /** Whether guards, pipes, interceptors and filters run around it; `undefined` means as the `JobsModule` says. */
+  readonly enhancers: boolean | undefined;
 }
 
 export const handlerMarks = new MethodMarks<HandlerMark>('handlers');

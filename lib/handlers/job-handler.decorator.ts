@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, checkKnownKeys } from '../model/check.js';
+import { checkDuration, checkInteger, checkKnownKeys, checkOneOf } from '../model/check.js';
 import { DuplicateHandlerError, InvalidJobTypeError } from '../model/errors.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { JobContext } from '../model/job-context.js';
@@ -25,6 +25,8 @@ export interface JobHandlerOptions {
    * `enqueue` and `submit`, and again before each attempt; the handler receives what the schema makes of the payload.
    */
   schema?: PayloadSchema;
+  /** Whether Nest's guards, pipes, interceptors and filters run around it. Default: what the `JobsModule` says. */
+  enhancers?: boolean;
   /** The name of the one `JobsModule` that this handler serves. Default: every one. */
   instance?: string;
 }
@@ -44,7 +46,7 @@ type FittingMethod<T extends string, H, S> = H extends (payload: infer P, ...res
     : PayloadFit<T, P>
   : unknown;
 
-const knownOptions = ['maxRetries', 'backoff', 'timeout', 'schema', 'instance'];
+const knownOptions = ['maxRetries', 'backoff', 'timeout', 'schema', 'enhancers', 'instance'];
 
 /**
  * Makes a method of a provider or controller the handler of a job type.
@@ -80,6 +82,7 @@ function makeMark(source: string, type: unknown, options: unknown): HandlerMark 
   return {
     type: checkTypeAt(place, type),
     instance: read('instance', checkInstanceName),
+    enhancers: read('enhancers', (name, value) => checkOneOf(name, value, [true, false] as const)),
     policy: {
       maxRetries: read('maxRetries', (name, value) => checkInteger(name, value, 0, mostRetries)),
       backoff: read('backoff', (name, value) => resolveBackoff(value, name)),

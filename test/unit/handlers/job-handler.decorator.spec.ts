@@ -82,7 +82,10 @@ describe('@JobHandler', () => {
       { instance: '' },
       "instance must be 1 to 64 letters, digits, dots, dashes and underscores, like 'reports', got ''",
     ],
-    [{ retries: 3 }, "options has no option 'retries'; it has maxRetries, backoff, timeout, schema, instance"],
+    [
+      { retries: 3 },
+      "options has no option 'retries'; it has maxRetries, backoff, timeout, schema, enhancers, instance",
+    ],
     [null, 'options must be an object, got null'],
   ])('refuses the options %j and names the method', (options, message) => {
     const act = (): unknown => define('send_mail', options);
