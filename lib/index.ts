@@ -13,6 +13,8 @@ export type { JobRecord } from './admin/job-record.js';
 export type { CountsByState, JobCount, JobCounts, JobProcess } from './admin/overview.js';
 export { JobHandler } from './handlers/job-handler.decorator.js';
 export type { HandlerDecorator, JobHandlerOptions } from './handlers/job-handler.decorator.js';
+export { OnJobEvent } from './handlers/on-job-event.decorator.js';
+export type { ListenerDecorator, OnJobEventOptions } from './handlers/on-job-event.decorator.js';
 export { JobsModule } from './jobs.module.js';
 export type { JobsModuleAsyncOptions, JobsModuleOptions, JobsOptionsFactory } from './jobs.options.js';
 export {
@@ -23,6 +25,7 @@ export {
   InjectJobsAdmin,
   InjectPersistentJobQueue,
 } from './jobs.tokens.js';
+export type { ContextCarrier } from './model/context-carrier.js';
 export type { ThrottleOptions, UniqueOptions } from './model/duplicates.js';
 export type { DueOptions, EnqueueOptions, ExpiryOptions, SubmitOptions } from './model/enqueue-options.js';
 export type { EnqueueOutcome, EnqueueResult } from './model/enqueue-result.js';
@@ -36,6 +39,7 @@ export {
   InvalidPayloadError,
   JobAbortedError,
   JobsError,
+  MiddlewareError,
   MissingDataSourceError,
   PayloadTooLargeError,
   PersistentQueueDisabledError,
@@ -47,10 +51,20 @@ export {
   UnknownJobTypeError,
   UnsupportedDatabaseError,
 } from './model/errors.js';
-export type { AbortCause } from './model/errors.js';
+export type { AbortCause, PayloadIssue } from './model/errors.js';
+export type { JobEventKind } from './model/events.js';
+export type { EventJob, EventOrigin, JobEvent, QueueKind } from './model/job-event.js';
 export type { ControlResult } from './model/control-result.js';
 export type { JobState } from './model/job-state.js';
 export type { JobContext, JobLogger } from './model/job-context.js';
+export type { EnqueuedJob, JobMiddleware, JobMiddlewareClass } from './model/job-middleware.js';
+export type {
+  PayloadClass,
+  PayloadSchema,
+  StandardIssue,
+  StandardResult,
+  StandardSchema,
+} from './model/payload-schema.js';
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
 export type { HandlerPolicyOptions } from './model/handler-policy.js';
 export type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';

@@ -1,7 +1,9 @@
 import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency, Provider, Type } from '@nestjs/common';
 import { checkKnownKeys, checkOneOf, show } from './model/check.js';
+import { checkCarriers, type ContextCarrier } from './model/context-carrier.js';
 import { InvalidOptionError } from './model/errors.js';
 import { checkInstanceName, defaultInstanceName } from './model/instance-name.js';
+import { checkMiddlewareOrClasses, type JobMiddleware, type JobMiddlewareClass } from './model/job-middleware.js';
 import type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';
 
 /** Options of a `JobsModule`. */
@@ -14,6 +16,12 @@ export interface JobsModuleOptions {
   persistent?: PersistentQueueOptions | false;
   /** Whether the workers of both queues start with the app; otherwise each queue's `start()` starts its own. Default true. */
   autoStart?: boolean;
+  /** Whether Nest's guards, pipes, interceptors and filters run around handlers; each handler may say otherwise. Default false. */
+  enhancers?: boolean;
+  /** Code around the enqueueing of jobs and around their attempts, on both queues, outermost first: objects, or classes that are providers of the app. Default none. */
+  middleware?: readonly (JobMiddleware | JobMiddlewareClass)[];
+  /** What is carried from where a job is enqueued to where it runs, on both queues, outermost first. Default nothing. */
+  context?: readonly ContextCarrier[];
 }
 
 /** A class that makes the options of a `JobsModule`. */
@@ -43,9 +51,12 @@ export interface ResolvedModuleOptions {
   readonly memory: MemoryQueueOptions;
   readonly persistent: PersistentQueueOptions | false;
   readonly autoStart: boolean;
+  readonly enhancers: boolean;
+  readonly middleware: readonly (JobMiddleware | JobMiddlewareClass)[];
+  readonly context: readonly ContextCarrier[];
 }
 
-const moduleKeys = ['name', 'memory', 'persistent', 'autoStart'];
+const moduleKeys = ['name', 'memory', 'persistent', 'autoStart', 'enhancers', 'middleware', 'context'];
 const asyncKeys = ['name', 'imports', 'inject', 'useFactory', 'useClass', 'useExisting', 'extraProviders'];
 const sources = ['useFactory', 'useClass', 'useExisting'];
 
@@ -68,12 +79,15 @@ export function resolveModuleOptions(options: unknown, name: string): ResolvedMo
         'Nest wants to know the injection tokens ahead',
     );
   }
-  const { memory, persistent, autoStart } = given;
+  const { memory, persistent, autoStart, enhancers, middleware = [], context = [] } = given;
   return Object.freeze({
     name,
     memory: checkQueueOptions('memory', memory),
     persistent: persistent === false ? false : checkQueueOptions('persistent', persistent),
     autoStart: autoStart === undefined ? true : checkOneOf('autoStart', autoStart, [true, false] as const),
+    enhancers: enhancers === undefined ? false : checkOneOf('enhancers', enhancers, [true, false] as const),
+    middleware: checkMiddlewareOrClasses('middleware', middleware),
+    context: checkCarriers('context', context),
   });
 }
 

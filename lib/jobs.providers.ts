@@ -1,11 +1,15 @@
 import type { FactoryProvider, Provider } from '@nestjs/common';
-import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import { ExternalContextCreator, ModuleRef, ModulesContainer } from '@nestjs/core';
+import { EnhancedCaller } from './handlers/enhanced-caller.js';
 import type { JobsAdmin } from './admin/jobs-admin.js';
 import { HandlerExplorer } from './handlers/handler-explorer.js';
 import { HandlerRegistry, type Handler } from './handlers/handler-registry.js';
 import { DataSourceFinder } from './jobs.data-source.js';
+import { refuseScopedGlobals } from './jobs.enhancers.js';
+import { connectEventEmitter, moduleEvents, type ModuleEvents } from './jobs.events.js';
 import { startLastStopFirst } from './jobs.hook-order.js';
 import { disabledError, JobsRegistrations } from './jobs.registrations.js';
+import { findMiddleware, withModuleLayers } from './jobs.middleware.js';
 import { resolveModuleOptions, type ResolvedModuleOptions } from './jobs.options.js';
 import {
   contextToken,
@@ -19,16 +23,18 @@ import {
 import { describeError } from './model/failure.js';
 import { defaultInstanceName } from './model/instance-name.js';
 import { resolvePersistentOptions } from './model/queue-options.js';
+import type { QueueKind } from './model/job-event.js';
 import { jobsLogger, type LogSink } from './observe/job-log.js';
 import { JobQueue } from './queues/job-queue.js';
 import { PersistentJobQueue } from './queues/persistent-job-queue.js';
+import type { QueueParts } from './queues/queue-parts.js';
 import { storeSettings } from './queues/store-settings.js';
 import { JobsRuntime } from './runtime/jobs-runtime.js';
 import type { AdministeredStore } from './stores/job-store.js';
 import { openTypeOrmStore } from './stores/open-typeorm-store.js';
 
 /** What the parts of one `JobsModule` share. */
-interface JobsModuleContext {
+interface JobsModuleContext extends ModuleEvents {
   readonly options: ResolvedModuleOptions;
   readonly modules: ModulesContainer;
   readonly registry: HandlerRegistry;
@@ -64,20 +70,35 @@ function optionsProvider(name: string): FactoryProvider<ResolvedModuleOptions> {
 
 const contextProvider: FactoryProvider<JobsModuleContext> = {
   provide: contextToken,
-  inject: [ModulesContainer, optionsToken],
-  useFactory: (modules: ModulesContainer, options: ResolvedModuleOptions) => {
+  inject: [ModulesContainer, optionsToken, ExternalContextCreator],
+  useFactory: (modules: ModulesContainer, options: ResolvedModuleOptions, creator: ExternalContextCreator) => {
     const registry = new HandlerRegistry();
-    const sink = jobsLogger(options.name === defaultInstanceName ? undefined : options.name);
+    const instance = options.name;
+    const sink = jobsLogger(instance === defaultInstanceName ? undefined : instance);
+    const onRefused = (error: unknown): void => sink.error(describeError(error));
     const explorer = new HandlerExplorer({
       modules,
       registry,
-      instance: options.name,
+      instance,
+      enhancers: options.enhancers,
+      enhance: () => {
+        refuseScopedGlobals(modules);
+        return new EnhancedCaller(creator);
+      },
       onFound: (handlers) => logHandlers(sink, handlers),
-      onRefused: (error) => sink.error(describeError(error)),
+      onRefused,
     });
     const { persistent } = options;
     const dataSource = persistent === false ? undefined : new DataSourceFinder(modules, persistent.dataSource);
-    return { options, modules, registry, explorer, sink, dataSource };
+    return {
+      options,
+      modules,
+      registry,
+      explorer,
+      ...moduleEvents({ modules, instance, sink, onRefused }),
+      sink,
+      dataSource,
+    };
   },
 };
 
@@ -85,8 +106,11 @@ function memoryQueueProvider(name: string): FactoryProvider<JobQueue> {
   return {
     provide: getJobQueueToken(name),
     inject: [contextToken],
-    useFactory: ({ options, registry, sink, explorer }: JobsModuleContext) =>
-      new JobQueue(options.memory, { registry, sink, beforeClaim: () => explorer.refresh(), autoStart: false }),
+    useFactory: (context: JobsModuleContext) =>
+      new JobQueue(withModuleLayers(context, context.options.memory), {
+        ...queueParts(context, 'memory'),
+        autoStart: false,
+      }),
   };
 }
 
@@ -95,10 +119,9 @@ function persistentQueueProvider(name: string): FactoryProvider<PersistentJobQue
     provide: getPersistentJobQueueToken(name),
     inject: [contextToken],
     useFactory: (context: JobsModuleContext) => {
-      const { options, registry, sink, explorer } = context;
-      const openStore = storeOpener(context);
-      const parts = { registry, sink, beforeClaim: () => explorer.refresh(), openStore };
-      return new PersistentJobQueue(options.persistent === false ? {} : options.persistent, parts);
+      const { persistent } = context.options;
+      const parts = { ...queueParts(context, 'persistent'), openStore: storeOpener(context) };
+      return new PersistentJobQueue(withModuleLayers(context, persistent === false ? {} : persistent), parts);
     },
   };
 }
@@ -110,6 +133,17 @@ function adminProvider(name: string): FactoryProvider<JobsAdmin | undefined> {
     // A test double in the place of the queue brings its own, or none.
     useFactory: (queue: PersistentJobQueue | undefined) => queue?.admin,
   };
+}
+
+function queueParts(
+  { registry, sink, explorer, listeners, events, options }: JobsModuleContext,
+  queue: QueueKind,
+): QueueParts {
+  const beforeClaim = (): void => {
+    explorer.refresh();
+    listeners.refresh();
+  };
+  return { registry, sink, beforeClaim, events: events[queue], instance: options.name };
 }
 
 /** How the persistent queue comes to its store; one that is switched off learns why it has none. */
@@ -146,8 +180,8 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
 }
 
 /** Runs when all providers are made and every `onModuleInit` of the app has ended. */
-function discover(context: JobsModuleContext): void {
-  const { options, modules, explorer, dataSource, sink } = context;
+async function discover(context: JobsModuleContext): Promise<void> {
+  const { options, modules, explorer, listeners, dataSource, sink } = context;
   const registrations = new JobsRegistrations(modules);
   if (options.persistent === false) {
     registrations.refuseDisabledInjection(options.name, getPersistentJobQueueToken(options.name));
@@ -157,8 +191,13 @@ function discover(context: JobsModuleContext): void {
   const handlers = explorer.explore();
   if (handlers.length > 0) logHandlers(sink, handlers);
   else sink.log('no job handlers: no provider or controller has a method with @JobHandler for this queue');
-  registrations.refuseUnknownInstances(explorer.boundInstances());
+  findMiddleware(modules, options.middleware);
+  listeners.explore();
+  connectEventEmitter(modules, context.publishers);
+  registrations.refuseUnknownInstances('@JobHandler', explorer.boundInstances());
+  registrations.refuseUnknownInstances('@OnJobEvent', listeners.boundInstances());
   warnOfUnknownPolicies(context);
+  await Promise.all(handlers.map(async ({ type, policy }) => policy.schema?.prepare?.(type)));
 }
 
 /** A policy for a type that is misspelt would do nothing; but another process may have its handler, or a module that comes later. */
@@ -178,8 +217,8 @@ function logHandlers(sink: LogSink, handlers: readonly Handler[]): void {
 /**
  * The options given to `forRoot`, as a provider's value.
  *
- * Nest can tell modules apart by a hash of what they are made of. A DataSource among the options is not fit for that, so only
- * whether there is one takes part.
+ * Nest can tell modules apart by a hash of what they are made of. Objects of the app among the options are not fit for that, so only
+ * whether there are some takes part.
  */
 export class GivenOptions {
   readonly #options: unknown;
@@ -195,8 +234,11 @@ export class GivenOptions {
   toJSON(): unknown {
     return JSON.parse(
       JSON.stringify(this.#options, (key, value: unknown) =>
-        key === 'dataSource' && typeof value === 'object' ? 'a DataSource' : value,
+        opaque.includes(key) && typeof value === 'object' ? `some ${key}` : value,
       ) ?? 'null',
     );
   }
 }
+
+/** Options that may hold anything, circles too. */
+const opaque = ['dataSource', 'middleware', 'context'];

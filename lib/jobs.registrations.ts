@@ -33,16 +33,17 @@ export class JobsRegistrations {
   }
 
   /**
-   * @param bound The names that handlers are bound to, each with one of its handlers.
+   * @param decorator For messages: what binds to them.
+   * @param bound The names that methods are bound to, each with one of its methods.
    * @throws InvalidOptionError when no module has such a name.
    */
-  refuseUnknownInstances(bound: ReadonlyMap<string, string>): void {
+  refuseUnknownInstances(decorator: string, bound: ReadonlyMap<string, string>): void {
     const names = this.names();
     for (const [name, source] of bound) {
       if (names.includes(name)) continue;
       const known = names.map((other) => `'${other}'`).join(', ');
       throw new InvalidOptionError(
-        `@JobHandler on ${source} is bound to the instance '${name}', but no JobsModule has this name (there is ${known}): ` +
+        `${decorator} on ${source} is bound to the instance '${name}', but no JobsModule has this name (there is ${known}): ` +
           `import JobsModule.forRoot({ name: '${name}' }), or mend the option instance`,
       );
     }

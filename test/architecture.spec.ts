@@ -9,7 +9,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   queues: ['admin', 'runtime', 'observe', 'execution', 'stores', 'stores/memory', 'handlers', 'model'],
   admin: ['runtime', 'stores', 'model'],
   runtime: ['execution', 'stores', 'handlers', 'model'],
-  observe: ['model'],
+  observe: ['execution', 'model'],
   execution: ['handlers', 'model'],
   handlers: ['model'],
   'stores/typeorm': ['stores', 'model'],
@@ -22,11 +22,20 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const storeOpener = 'stores/open-typeorm-store.ts';
 
 /** The files that know how Nest is built inside, besides the front of the house. */
-const nestInsiders = ['handlers/handler-explorer.ts', 'handlers/handler-host.ts'];
+const nestInsiders = [
+  'handlers/enhanced-caller.ts',
+  'handlers/handler-explorer.ts',
+  'handlers/handler-host.ts',
+  'handlers/listener-explorer.ts',
+  'handlers/method-explorer.ts',
+];
 
 /** Packages that only some places may know. Node's own modules and `uuid` are free to all. */
 const packagePlaces: Readonly<Record<string, (path: string) => boolean>> = {
   '@nestjs/core': (path) => isFront(path) || nestInsiders.includes(path),
+  'class-transformer': (path) => path === 'handlers/class-check.ts',
+  'class-validator': (path) => path === 'handlers/class-check.ts',
+  rxjs: (path) => path.startsWith('observe/') || path.startsWith('queues/'),
   '@nestjs/common': (path) => !path.startsWith('model/'),
   typeorm: (path) => path.startsWith('stores/typeorm/'),
 };

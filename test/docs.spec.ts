@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import * as errors from '../lib/model/errors.js';
+import { jobEventKinds } from '../lib/model/job-event.js';
 import { Page, projectRoot, readPages } from './support/markdown.js';
 
 /** The links of a page that lead nowhere: to a file that is not there, or to a heading that its page does not have. */
@@ -49,6 +50,12 @@ describe('the documentation', () => {
     const listed = rows.map(([name, code]) => `${name} ${code}`.replaceAll('`', ''));
 
     expect(listed.toSorted()).toEqual(errorCodes().toSorted());
+  });
+
+  it('lists every kind of event', () => {
+    const listed = new Page('docs/events.md').table('## What is told').map(([kind = '']) => kind.replaceAll('`', ''));
+
+    expect(listed.toSorted()).toEqual(jobEventKinds.toSorted());
   });
 });
 

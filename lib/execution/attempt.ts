@@ -1,5 +1,5 @@
 import type { JobContext, JobLogger } from '../model/job-context.js';
-import { JobAbortedError, type AbortCause } from '../model/errors.js';
+import { JobAbortedError, type AbortCause, type InvalidPayloadError } from '../model/errors.js';
 import type { ClaimedJob } from '../model/job.js';
 
 /** Makes the logger of one attempt; called only when a handler asks for it. */
@@ -34,6 +34,8 @@ export class Attempt implements JobContext {
   startedAt = 0;
   /** Whether its handler has been called, or is just about to be. */
   hasBegun = false;
+  /** The error by which its payload was refused, if it was. */
+  refusal: InvalidPayloadError | undefined;
   /** Whether a long run has been reported. */
   isReported = false;
 

@@ -13,6 +13,8 @@ import { steeringOf } from '../model/steering.js';
 import { startTimer } from '../model/timer.js';
 import type { Attempt } from './attempt.js';
 import { runClean } from './clean-context.js';
+import type { RunWrapper } from './run-wrapper.js';
+import { runValidated } from './validated-work.js';
 
 /** What the queue decides where a handler does not, and what it was given for job types. */
 export interface ExecutionPolicy {
@@ -45,6 +47,8 @@ export class Executor {
   constructor(
     private readonly registry: HandlerRegistry,
     private readonly policy: ExecutionPolicy,
+    /** What goes around each attempt; absent where nothing does. */
+    private readonly wrap?: RunWrapper,
   ) {}
 
   async execute(attempt: Attempt): Promise<Execution> {
@@ -55,9 +59,9 @@ export class Executor {
     let work: () => unknown;
     try {
       work = workOf(attempt, handler);
+      if (this.wrap !== undefined) work = this.wrap(attempt, work);
     } catch (error) {
-      const outcome = { kind: 'failed', error: describeError(error), keepMs: policy.retention?.failed } as const;
-      return { outcome, stack: stackOf(error) };
+      return this.refused(policy, error);
     }
     try {
       const running = runClean(work);
@@ -77,10 +81,17 @@ export class Executor {
     return { outcome: { kind: 'completed', keep: { keepMs, result: text } }, complaint };
   }
 
+  /** The end of a job that no retry could help. */
+  private refused(policy: HandlerPolicy, error: unknown): Execution {
+    const outcome = { kind: 'failed', error: describeError(error), keepMs: policy.retention?.failed } as const;
+    return { outcome, stack: stackOf(error) };
+  }
+
   private judge(attempt: Attempt, policy: HandlerPolicy, thrown: unknown): Execution {
     const stopped = attempt.aborted === 'shutdown' || attempt.aborted === 'lease lost';
     const isSteered = steeringOf(thrown) !== undefined;
     if (stopped && !isSteered) return released;
+    if (attempt.refusal !== undefined && attempt.refusal === thrown) return this.refused(policy, thrown);
     const verdict = decideFailure(attempt.job, thrown, {
       maxRetries: attempt.job.maxRetries,
       backoff: policy.backoff ?? this.policy.backoff,
@@ -105,6 +116,8 @@ function workOf(attempt: Attempt, handler: Handler | undefined): () => unknown {
     };
   }
   const payload = decodePayload(text);
+  const { schema } = handler.policy;
+  if (schema !== undefined) return () => runValidated(schema, { handler, attempt, payload });
   return () => handler.run(payload, attempt);
 }
 

@@ -1,53 +1,91 @@
 import { Scope } from '@nestjs/common';
-import { ContextIdFactory, ModuleRef } from '@nestjs/core';
+import { ContextIdFactory, ModuleRef, type ContextId } from '@nestjs/core';
 import { STATIC_CONTEXT } from '@nestjs/core/injector/constants.js';
 import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
 import type { Module } from '@nestjs/core/injector/module.js';
 import { InvalidHandlerError } from '../model/errors.js';
-import type { JobContext } from '../model/job-context.js';
-import { allMarks, className, methodSource, type HandlerMark, type MethodName } from './handler-metadata.js';
+import { className, methodSource, type MethodMarks, type MethodName } from './method-marks.js';
 
 /** A method with marks, and how to call it. */
-export interface FoundMethod {
+export interface FoundMethod<M> {
   /** The class, or its prototype, that stands for this method; equal for all providers of one class. */
   readonly owner: object;
   readonly method: MethodName;
-  readonly marks: readonly HandlerMark[];
+  readonly marks: readonly M[];
   /** For messages: `Mailer.send`. */
   readonly source: string;
-  call(payload: unknown, job: JobContext): unknown;
+  /** Whether it is a method of the class itself. */
+  readonly isStatic: boolean;
+  /**
+   * @param request What `REQUEST` injects where the provider is made for this call; a job, or an event.
+   * @param caller How the method is called on its host. Default: directly.
+   */
+  call(args: readonly unknown[], request: object, caller?: Caller): unknown;
+}
+
+/** What a method is called on. */
+export interface CallHost {
+  readonly instance: object;
+  /** Where the instance was made for this call: the context in which, and the provider. */
+  readonly contextId?: ContextId;
+  readonly inquirerId?: string;
+}
+
+export interface MethodCall {
+  readonly method: MethodName;
+  /** The method as it is at the time of the call. */
+  readonly callback: (...args: unknown[]) => unknown;
+  /** For messages: `Mailer.send`. */
+  readonly source: string;
+  readonly args: readonly unknown[];
+}
+
+export type Caller = (host: CallHost, call: MethodCall) => unknown;
+
+/** Where to look for marked methods. */
+export interface Place {
+  readonly wrapper: InstanceWrapper;
+  readonly module: Module;
 }
 
 /** The marked methods of one provider or controller. Evaluates no getter and calls nothing of the provider. */
-export function findMethods(wrapper: InstanceWrapper, module: Module): readonly FoundMethod[] {
+export function findMethods<M>(kind: MethodMarks<M>, { wrapper, module }: Place): readonly FoundMethod<M>[] {
   // An alias (`useExisting`) is another name of a provider that is met under its own.
   if (wrapper.isAlias) return [];
-  const host = identify(wrapper);
+  const host = identify(wrapper, kind);
   if (host === undefined) return [];
   const name = className(host.constructor) ?? 'an anonymous class';
-  const found = (owner: object, method: MethodName, marks: readonly HandlerMark[], target: Target): FoundMethod => {
+  const found = (owner: object, [method, marks]: MarkedMethod<M>, target: Target): FoundMethod<M> => {
     const source = methodSource(name, method);
     return {
       owner,
       method,
       marks,
       source,
-      call: (payload, job) => invoke(target(job), method, { source, payload, job }),
+      isStatic: owner === host.constructor,
+      call: (args, request, caller = callDirectly) => invoke(target(request), caller, { method, source, args }),
     };
   };
   const instance = instanceTarget(wrapper, module);
-  const onInstance = [...allMarks(host.prototype)].filter(([method]) => host.has(method));
-  const onClass = host.constructor === undefined ? [] : [...allMarks(host.constructor)];
+  const onInstance = [...kind.allOf(host.prototype)].filter(([method]) => host.has(method));
+  const onClass = host.constructor === undefined ? [] : [...kind.allOf(host.constructor)];
   return [
-    ...onInstance.map(([method, marks]) => found(host.prototype, method, marks, instance)),
-    ...onClass.map(([method, marks]) =>
-      found(host.constructor ?? host.prototype, method, marks, () => host.constructor),
+    ...onInstance.map((marked) => found(host.prototype, marked, instance)),
+    ...onClass.map((marked) =>
+      found(host.constructor ?? host.prototype, marked, () => ({ instance: host.constructor })),
     ),
   ];
 }
 
-/** Where the method is called: an object, or the promise of one that is made for this attempt. */
-type Target = (job: JobContext) => unknown;
+type MarkedMethod<M> = readonly [method: MethodName, marks: readonly M[]];
+
+/** Where the method is called: an object, or the promise of one that is made for this call. */
+type Target = (request: object) => FoundHost | Promise<FoundHost>;
+
+/** A host whose instance has not been looked at yet. */
+interface FoundHost extends Omit<CallHost, 'instance'> {
+  readonly instance: unknown;
+}
 
 /** What a provider is made of, as far as it can be known without touching it. */
 interface HostClass {
@@ -57,12 +95,12 @@ interface HostClass {
   has(method: MethodName): boolean;
 }
 
-function identify(wrapper: InstanceWrapper): HostClass | undefined {
+function identify(wrapper: InstanceWrapper, kind: MethodMarks<unknown>): HostClass | undefined {
   const own = ownClass(wrapper);
-  if (own !== undefined && isMarked(own)) return own;
+  if (own !== undefined && isMarked(own, kind)) return own;
   // What is provided under a marked class as its token stands in for that class, as test doubles do.
   const token = classOf(wrapper.token);
-  if (token === undefined || !isMarked(token)) return undefined;
+  if (token === undefined || !isMarked(token, kind)) return undefined;
   const body: unknown = wrapper.instance;
   return isObject(body) ? { ...token, has: (method) => hasMember(body, method) } : token;
 }
@@ -83,8 +121,10 @@ function classOf(value: unknown): HostClass | undefined {
   return isObject(prototype) ? { prototype, constructor: value, has: () => true } : undefined;
 }
 
-function isMarked({ prototype, constructor }: HostClass): boolean {
-  const count = attempt(() => allMarks(prototype).size + (constructor === undefined ? 0 : allMarks(constructor).size));
+function isMarked({ prototype, constructor }: HostClass, kind: MethodMarks<unknown>): boolean {
+  const count = attempt(
+    () => kind.allOf(prototype).size + (constructor === undefined ? 0 : kind.allOf(constructor).size),
+  );
   return (count ?? 0) > 0;
 }
 
@@ -96,7 +136,7 @@ function hasMember(instance: object, member: MethodName): boolean {
   return attempt(() => member in instance) ?? false;
 }
 
-/** A Proxy may throw from any look at it; such a provider is just none with handlers. */
+/** A Proxy may throw from any look at it; such a provider is just none with marks. */
 function attempt<T>(look: () => T): T | undefined {
   try {
     return look();
@@ -111,36 +151,40 @@ function attempt<T>(look: () => T): T | undefined {
  * context in weak maps by the context id, so that it goes with the attempt.
  */
 function instanceTarget(wrapper: InstanceWrapper, module: Module): Target {
-  return (job) => {
-    if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) return wrapper.instance as unknown;
+  return (request) => {
+    if (wrapper.isDependencyTreeStatic() && !wrapper.isTransient) return { instance: wrapper.instance };
     const moduleRef: unknown = module.providers.get(ModuleRef)?.instance;
     if (!(moduleRef instanceof ModuleRef)) throw new InvalidHandlerError(`module ${module.name} has no ModuleRef`);
     const contextId = ContextIdFactory.create();
-    moduleRef.registerRequestByContextId(job, contextId);
-    return moduleRef.resolve(wrapper.token, contextId);
+    moduleRef.registerRequestByContextId(request, contextId);
+    return moduleRef
+      .resolve<unknown>(wrapper.token, contextId)
+      .then((instance) => ({ instance, contextId, inquirerId: wrapper.id }));
   };
 }
 
-interface Invocation {
-  readonly source: string;
-  readonly payload: unknown;
-  readonly job: JobContext;
+type Invocation = Omit<MethodCall, 'callback'>;
+
+function invoke(host: FoundHost | Promise<FoundHost>, caller: Caller, invocation: Invocation): unknown {
+  if (host instanceof Promise) return host.then((made) => callMethod(made, caller, invocation));
+  return callMethod(host, caller, invocation);
 }
 
-function invoke(target: unknown, method: MethodName, invocation: Invocation): unknown {
-  if (target instanceof Promise) return target.then((made: unknown) => callMethod(made, method, invocation));
-  return callMethod(target, method, invocation);
-}
-
-function callMethod(target: unknown, method: MethodName, { source, payload, job }: Invocation): unknown {
-  if ((typeof target !== 'object' && typeof target !== 'function') || target === null) {
+function callMethod(host: FoundHost, caller: Caller, invocation: Invocation): unknown {
+  const { method, source } = invocation;
+  const { instance } = host;
+  if ((typeof instance !== 'object' && typeof instance !== 'function') || instance === null) {
     throw new InvalidHandlerError(`${source} cannot run: its provider has no instance`);
   }
   // By name and at the time of the call, so that spies and decorators which replace the method are heeded.
-  const handler: unknown = Reflect.get(target, method);
-  if (typeof handler !== 'function')
+  const callback: unknown = Reflect.get(instance, method);
+  if (typeof callback !== 'function')
     throw new InvalidHandlerError(`${source} cannot run: it is no method of its provider`);
-  return handler.call(target, payload, job);
+  return caller({ ...host, instance }, { ...invocation, callback: callback as MethodCall['callback'] });
+}
+
+function callDirectly({ instance }: CallHost, { callback, args }: MethodCall): unknown {
+  return Reflect.apply(callback, instance, args);
 }
 
 /** How far the providers of a module are: `unbegun` and `pending` ones have no instance that could be called. */

@@ -16,6 +16,8 @@ export interface Handler {
 export class HandlerRegistry {
   private readonly handlers = new Map<string, Handler>();
   private typeList: readonly string[] = [];
+  /** Whether any handler says what its payloads must fit. */
+  hasSchemas = false;
   private readonly listeners = new Set<() => void>();
 
   /** @throws DuplicateHandlerError when the type has another handler already. */
@@ -29,6 +31,7 @@ export class HandlerRegistry {
       );
     }
     this.handlers.set(handler.type, handler);
+    this.hasSchemas ||= handler.policy.schema !== undefined;
     this.typeList = [...this.handlers.keys()];
     for (const listener of this.listeners) listener();
   }

@@ -1,11 +1,15 @@
-import { checkFunction, checkKnownKeys } from '../model/check.js';
-import { DuplicateHandlerError, InvalidHandlerError, InvalidJobTypeError } from '../model/errors.js';
+import { checkFunction, checkKnownKeys, checkOneOf } from '../model/check.js';
+import { DuplicateHandlerError, InvalidJobTypeError } from '../model/errors.js';
 import { policyKeys, resolveHandlerPolicy, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { JobContext } from '../model/job-context.js';
-import type { JobType, PayloadFit, PayloadOf } from '../model/job-payloads.js';
+import type { JobType, PayloadFit, PayloadOf, SchemaFit } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
-import { addMark, methodSource, ownerName, ownMarks, type HandlerMark, type MethodName } from './handler-metadata.js';
+import type { PayloadSchema } from '../model/payload-schema.js';
+import { checkDecorated } from './decorated-method.js';
+import { handlerMarks, type HandlerMark } from './handler-metadata.js';
+import type { MethodName } from './method-marks.js';
+import { payloadCheckOf } from './payload-check-of.js';
 
 /** What a handler says about the jobs that it runs; what it leaves out, the queue decides. */
 export interface JobHandlerOptions<T extends string = string> extends HandlerPolicyOptions {
@@ -14,22 +18,33 @@ export interface JobHandlerOptions<T extends string = string> extends HandlerPol
    * `uniqueKey` wins over it. Must always make the same key of the same payload.
    */
   uniqueKey?(payload: PayloadOf<T>): string | undefined;
+  /**
+   * What payloads must fit: a Standard Schema (zod, valibot, arktype), or a class with decorators of class-validator. Checked in
+   * `enqueue` and `submit`, and again before each attempt; the handler receives what the schema makes of the payload.
+   */
+  schema?: PayloadSchema;
+  /** Whether Nest's guards, pipes, interceptors and filters run around it. Default: what the `JobsModule` says. */
+  enhancers?: boolean;
   /** The name of the one `JobsModule` that this handler serves. Default: every one. */
   instance?: string;
 }
 
 /** Put on a method: it compiles only where the method takes every payload of the job type. */
-export type HandlerDecorator<T extends string> = <H extends (payload: never, job: JobContext) => unknown>(
+export type HandlerDecorator<T extends string, S = undefined> = <
+  H extends (payload: never, job: JobContext) => unknown,
+>(
   target: object,
   method: MethodName,
-  descriptor: TypedPropertyDescriptor<H> & FittingMethod<T, H>,
+  descriptor: TypedPropertyDescriptor<H> & FittingMethod<T, H, S>,
 ) => void;
 
-type FittingMethod<T extends string, H> = H extends (payload: infer P, ...rest: never[]) => unknown
-  ? PayloadFit<T, P>
+type FittingMethod<T extends string, H, S> = H extends (payload: infer P, ...rest: never[]) => unknown
+  ? S extends PayloadSchema
+    ? SchemaFit<T, P, S>
+    : PayloadFit<T, P>
   : unknown;
 
-const knownOptions = [...policyKeys, 'uniqueKey', 'instance'];
+const knownOptions = [...policyKeys, 'uniqueKey', 'schema', 'enhancers', 'instance'];
 
 /**
  * Makes a method of a provider or controller the handler of a job type.
@@ -40,45 +55,36 @@ const knownOptions = [...policyKeys, 'uniqueKey', 'instance'];
  *
  * @throws InvalidOptionError, InvalidJobTypeError or InvalidHandlerError while the class is being defined.
  */
+export function JobHandler<T extends JobType, S extends PayloadSchema>(
+  type: T,
+  options: JobHandlerOptions<T> & { schema: S },
+): HandlerDecorator<T, S>;
+export function JobHandler<T extends JobType>(type: T, options?: JobHandlerOptions<T>): HandlerDecorator<T>;
 export function JobHandler<T extends JobType>(type: T, options: JobHandlerOptions<T> = {}): HandlerDecorator<T> {
   return (target, method, descriptor) => {
-    const source = checkTarget(target, method, descriptor);
+    const source = checkDecorated('@JobHandler', { target, method, descriptor });
     const mark = makeMark(source, type, options);
-    const present = ownMarks(target).get(method) ?? [];
+    const present = handlerMarks.ownOf(target).get(method) ?? [];
     if (present.some((other) => other.type === mark.type && other.instance === mark.instance)) {
       throw new DuplicateHandlerError(`${source} has two @JobHandler('${mark.type}'); keep one of them`);
     }
-    addMark(target, method, mark);
+    handlerMarks.add(target, method, mark);
   };
-}
-
-function checkTarget(target: unknown, method: unknown, descriptor: unknown): string {
-  const isOwner = typeof target === 'function' || (typeof target === 'object' && target !== null);
-  if (!isOwner || (typeof method !== 'string' && typeof method !== 'symbol')) {
-    throw new InvalidHandlerError(
-      "@JobHandler needs TypeScript's experimentalDecorators, as Nest does, and stands on a method of a class",
-    );
-  }
-  const source = methodSource(ownerName(target), method);
-  // An accessor may be the work of a decorator that binds the method, so it counts as a method; it is not evaluated here.
-  const isMethod =
-    typeof descriptor === 'object' &&
-    descriptor !== null &&
-    (('value' in descriptor && typeof descriptor.value === 'function') || 'get' in descriptor);
-  if (isMethod) return source;
-  throw new InvalidHandlerError(`@JobHandler stands on ${source}, which is no method; put it on a method`);
 }
 
 function makeMark(source: string, type: unknown, options: unknown): HandlerMark {
   const place = `@JobHandler on ${source}: `;
   const given = checkKnownKeys(`${place}options`, options, knownOptions);
-  const { instance, uniqueKey } = given;
+  const read = <V>(key: string, check: (name: string, value: unknown) => V): V | undefined =>
+    given[key] === undefined ? undefined : check(place + key, given[key]);
   return {
     type: checkTypeAt(place, type),
-    instance: instance === undefined ? undefined : checkInstanceName(`${place}instance`, instance),
+    instance: read('instance', checkInstanceName),
+    enhancers: read('enhancers', (name, value) => checkOneOf(name, value, [true, false] as const)),
     policy: {
       ...resolveHandlerPolicy(place, given),
-      uniqueKey: uniqueKey === undefined ? undefined : checkFunction(`${place}uniqueKey`, uniqueKey),
+      uniqueKey: read('uniqueKey', checkFunction),
+      schema: read('schema', payloadCheckOf),
     },
   };
 }

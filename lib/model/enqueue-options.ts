@@ -45,7 +45,8 @@ export interface EnqueueOptions extends SubmitOptions {
   queue?: string | undefined;
   /**
    * The EntityManager that `dataSource.transaction()` hands out: the job is stored in that transaction, is not seen before it
-   * commits, and never existed when it rolls back.
+   * commits, and never existed when it rolls back. Default: that of the transaction around the call, where the queue can tell
+   * (its option `transaction`, or typeorm-transactional); `null` stores the job by itself all the same.
    */
   manager?: unknown;
   /** At most one job per window, also when the one before is over. Not together with `uniqueKey`. Default: no limit. */
@@ -115,9 +116,9 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
   }
   const given = checkKnownKeys('the options of a job', options, keys);
   const { maxRetries, timeout, priority, queue, tags, manager } = given;
-  if (manager !== undefined && (typeof manager !== 'object' || manager === null)) {
+  if (manager !== undefined && typeof manager !== 'object') {
     throw new InvalidOptionError(
-      `manager must be the EntityManager of your transaction, got ${show(manager)}; leave it out to store the job by itself`,
+      `manager must be the EntityManager of your transaction, got ${show(manager)}; pass null to store the job by itself`,
     );
   }
   return {

@@ -18,9 +18,24 @@ export class InvalidJobTypeError extends JobsError {
   readonly code = 'JOBS_INVALID_JOB_TYPE';
 }
 
-/** A payload that JSON cannot carry faithfully. The message names the path of the offending value. */
+/** What a schema says of one value in a payload. */
+export interface PayloadIssue {
+  /** Where it stands: `payload.items[0].id`. */
+  readonly path: string;
+  /** In the words of the schema's library, which may hold the value itself: nothing for a log. */
+  readonly message: string;
+}
+
+/** A payload that JSON cannot carry faithfully, or that does not fit its schema. The message names the paths of the offending values. */
 export class InvalidPayloadError extends JobsError {
   readonly code = 'JOBS_INVALID_PAYLOAD';
+  /** What the schema says, where it was one that refused. Not enumerable, so that nobody logs it by logging the error. */
+  declare readonly issues?: readonly PayloadIssue[];
+
+  /** @internal */
+  withIssues(issues: readonly PayloadIssue[]): this {
+    return Object.defineProperty(this, 'issues', { value: issues, configurable: true });
+  }
 }
 
 /** A payload above the limit of the queue or of the database. */
@@ -41,6 +56,11 @@ export class DuplicateHandlerError extends JobsError {
 /** A class or method that cannot be a handler. */
 export class InvalidHandlerError extends JobsError {
   readonly code = 'JOBS_INVALID_HANDLER';
+}
+
+/** A middleware did not call `next` just once. */
+export class MiddlewareError extends JobsError {
+  readonly code = 'JOBS_MIDDLEWARE';
 }
 
 /** Two `JobsModule` registrations have the same name. */

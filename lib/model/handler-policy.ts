@@ -1,5 +1,6 @@
 import { checkDuration, checkInteger, checkKnownKeys } from './check.js';
 import { checkJobType } from './job-type.js';
+import type { PayloadCheck } from './payload-check.js';
 import { checkPriority } from './priority.js';
 import { checkQueueName } from './queue-name.js';
 import { resolveRetention, type Retention, type RetentionOptions } from './retention.js';
@@ -33,6 +34,8 @@ export interface HandlerPolicy {
   readonly priority?: number | undefined;
   readonly queue?: string | undefined;
   readonly retention?: Retention | undefined;
+  /** What payloads must fit. */
+  readonly schema?: PayloadCheck | undefined;
   /** The key of the jobs that are enqueued where this handler is known. */
   readonly uniqueKey?: ((payload: unknown) => unknown) | undefined;
 }

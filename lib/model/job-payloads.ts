@@ -1,4 +1,5 @@
 import type { JobContext } from './job-context.js';
+import type { SchemaInput, SchemaOutput } from './payload-schema.js';
 
 /**
  * The payload of each job type, declared by the application:
@@ -35,6 +36,17 @@ export type PayloadFit<T extends string, P> = T extends keyof JobPayloads
     ? unknown
     : { readonly 'this handler does not take the payload of its job type': JobPayloads[T] }
   : unknown;
+
+/**
+ * The same for a handler with a schema: it takes what the schema makes of a payload, and the schema takes what the application has declared.
+ */
+export type SchemaFit<T extends string, P, S> = [SchemaOutput<S>] extends [P]
+  ? T extends keyof JobPayloads
+    ? [JobPayloads[T]] extends [SchemaInput<S>]
+      ? unknown
+      : { readonly 'the schema does not take the payload of its job type': JobPayloads[T] }
+    : unknown
+  : { readonly 'this handler does not take what its schema makes of a payload': SchemaOutput<S> };
 
 /** A function that runs jobs of this type. `P` is what it takes; it may be more general than the payload. */
 export type HandlerFor<T extends string, P> = ((payload: P, job: JobContext) => unknown) & PayloadFit<T, P>;

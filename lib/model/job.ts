@@ -30,6 +30,8 @@ export interface NewJob {
   readonly onDuplicate?: 'keep' | 'replace' | undefined;
   /** At most one of these jobs per window; see `JobStore.admit`. */
   readonly throttle?: Throttle | undefined;
+  /** What is carried from where it was enqueued to where it runs, as JSON text. */
+  readonly context?: string | undefined;
   /** Memory store only: a function that travels in the place of a registered handler. */
   readonly run?: JobFunction | undefined;
 }
@@ -64,6 +66,8 @@ export interface ClaimedJob extends Lease {
   /** Milliseconds from its claim, by the store's clock, after which it must not start; `undefined`: never. */
   readonly expiresInMs?: number | undefined;
   readonly tags?: readonly string[] | undefined;
+  /** See `NewJob.context`. */
+  readonly context?: string | undefined;
   readonly run?: JobFunction | undefined;
 }
 

@@ -22,13 +22,35 @@ const deepest = 500;
  */
 export function encodePayload(payload: unknown, maxBytes: number): string {
   if (payload === undefined) return none;
-  checkJson(payload, 'payload');
-  const text = JSON.stringify(payload);
-  // A UTF-16 unit takes at most 3 bytes, so most payloads need no exact count.
+  return encodeJson(payload, {
+    name: 'payload',
+    maxBytes,
+    mend: 'store the data elsewhere and pass its key, or raise maxPayloadSize',
+  });
+}
+
+/** What is said of a value that is refused. */
+export interface EncodeLimits {
+  /** What the value is called; its path in messages begins with it. */
+  readonly name: string;
+  /** Limit for the text in UTF-8. */
+  readonly maxBytes: number;
+  /** What to do about a value that is too large. */
+  readonly mend: string;
+}
+
+/**
+ * Turns a value into JSON text, or refuses it as `encodePayload` does.
+ *
+ * @throws InvalidPayloadError | PayloadTooLargeError
+ */
+export function encodeJson(value: unknown, { name, maxBytes, mend }: EncodeLimits): string {
+  checkJson(value, name);
+  const text = JSON.stringify(value);
+  // A UTF-16 unit takes at most 3 bytes, so most values need no exact count.
   if (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes) {
     throw new PayloadTooLargeError(
-      `the payload has ${Buffer.byteLength(text)} bytes as JSON and ${maxBytes} are allowed; ` +
-        'store the data elsewhere and pass its key, or raise maxPayloadSize',
+      `the ${name} has ${Buffer.byteLength(text)} bytes as JSON and ${maxBytes} are allowed; ${mend}`,
     );
   }
   return text;
@@ -91,7 +113,7 @@ function checkObject(value: object, path: string, above: readonly object[]): voi
     throw refusal(path, `a ${nameOf(value)}`, 'the handler would receive something else; convert it first');
   }
   for (const [key, field] of Object.entries(value)) {
-    if (field !== undefined) checkValue(field, `${path}${step(key)}`, inside);
+    if (field !== undefined) checkValue(field, `${path}${pathStep(key)}`, inside);
   }
 }
 
@@ -100,7 +122,9 @@ function nameOf(value: object): string {
   return typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'special object';
 }
 
-function step(key: string): string {
+/** One step of a path in a message: `.name`, `[0]`, `['first name']`. */
+export function pathStep(key: PropertyKey): string {
+  if (typeof key !== 'string') return `[${String(key)}]`;
   return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${show(key)}]`;
 }
 

@@ -1,4 +1,5 @@
-import { checkDuration, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
+import { checkDuration, checkFunction, checkInteger, checkKnownKeys, checkOneOf, show } from './check.js';
+import { checkCarriers, type ContextCarrier } from './context-carrier.js';
 import { InvalidOptionError } from './errors.js';
 import {
   mostRetries,
@@ -6,6 +7,7 @@ import {
   type HandlerPolicies,
   type HandlerPolicyOptions,
 } from './handler-policy.js';
+import { checkMiddleware, type JobMiddleware } from './job-middleware.js';
 import { checkQueueName } from './queue-name.js';
 import { resolveRetention, type Retention, type RetentionOptions } from './retention.js';
 import { resolveBackoff, type Backoff, type BackoffFunction, type BackoffOptions } from './retry-policy.js';
@@ -27,6 +29,10 @@ interface CommonQueueOptions {
   shutdownTimeout?: number;
   /** What counts for the jobs of a type, whatever its handler says. Default: nothing is said here. */
   handlers?: Readonly<Record<string, HandlerPolicyOptions>>;
+  /** Code around the enqueueing of jobs and around their attempts, outermost first. Default none. */
+  middleware?: readonly JobMiddleware[];
+  /** What is carried from where a job is enqueued to where it runs, outermost first. Default nothing. */
+  context?: readonly ContextCarrier[];
 }
 
 /** Options of the memory queue. */
@@ -39,6 +45,11 @@ export interface MemoryQueueOptions extends CommonQueueOptions {
 export interface PersistentQueueOptions extends CommonQueueOptions {
   /** TypeORM DataSource, or the name of one. Default: the app's default DataSource. */
   dataSource?: unknown;
+  /**
+   * Returns the EntityManager of the transaction around its caller, for `enqueue` to join without being given one; undefined, or a manager that
+   * is in no transaction, where there is none. Default: what typeorm-transactional has made of the DataSource, if anything.
+   */
+  transaction?: () => unknown;
   /** Table of the jobs, 'schema.table' where the database has schemas; the DataSource's `entityPrefix` comes before it. Default 'rws_jobs'. */
   tableName?: string;
   /** 'auto' makes and updates the table, 'check' only looks whether it is right, 'none' trusts you. Default 'auto'. */
@@ -80,6 +91,8 @@ export interface ResolvedQueueOptions {
   readonly timeout: number;
   readonly shutdownTimeout: number;
   readonly handlers: HandlerPolicies;
+  readonly middleware: readonly JobMiddleware[];
+  readonly context: readonly ContextCarrier[];
 }
 
 export interface ResolvedMemoryOptions extends ResolvedQueueOptions {
@@ -88,6 +101,7 @@ export interface ResolvedMemoryOptions extends ResolvedQueueOptions {
 
 export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
   readonly dataSource: unknown;
+  readonly transaction: (() => unknown) | undefined;
   readonly tableName: string;
   readonly schema: 'auto' | 'check' | 'none';
   readonly queues: Readonly<Record<string, number>>;
@@ -104,7 +118,7 @@ export interface ResolvedPersistentOptions extends ResolvedQueueOptions {
   readonly notify: boolean;
 }
 
-const commonDefaults = { workers: 4, maxRetries: 3, timeout: 0, shutdownTimeout: 20_000 };
+const commonDefaults = { workers: 4, maxRetries: 3, timeout: 0, shutdownTimeout: 20_000, middleware: [], context: [] };
 const memoryDefaults = { ...commonDefaults, maxQueued: 100_000 };
 const persistentDefaults = {
   ...commonDefaults,
@@ -133,13 +147,20 @@ export function resolveMemoryOptions(options: unknown = {}, path = 'memory'): Re
 
 /** Completes and checks the options of the persistent queue. @throws InvalidOptionError */
 export function resolvePersistentOptions(options: unknown = {}, path = 'persistent'): ResolvedPersistentOptions {
-  const given = complete(options, path, { ...persistentDefaults, dataSource: undefined, retention: {}, queues: {} });
+  const given = complete(options, path, {
+    ...persistentDefaults,
+    dataSource: undefined,
+    transaction: undefined,
+    retention: {},
+    queues: {},
+  });
   const at = (key: string) => [`${path}.${key}`, given[key]] as const;
   const queues = resolveQueues(`${path}.queues`, given['queues']);
   return Object.freeze({
     ...resolveCommon(given, path, Object.keys(queues).length === 0 ? 1 : 0),
     queues,
     dataSource: given['dataSource'],
+    transaction: given['transaction'] === undefined ? undefined : checkFunction(...at('transaction')),
     tableName: checkTableName(`${path}.tableName`, given['tableName']),
     schema: checkOneOf(...at('schema'), ['auto', 'check', 'none'] as const),
     pollInterval: checkDuration(...at('pollInterval'), 10),
@@ -164,6 +185,8 @@ function resolveCommon(given: Record<string, unknown>, path: string, fewest = 1)
     timeout: checkDuration(`${path}.timeout`, given['timeout']),
     shutdownTimeout: checkDuration(`${path}.shutdownTimeout`, given['shutdownTimeout'], 0, 86_400_000),
     handlers: resolveHandlerPolicies(`${path}.handlers`, given['handlers'] ?? {}),
+    middleware: checkMiddleware(`${path}.middleware`, given['middleware']),
+    context: checkCarriers(`${path}.context`, given['context']),
   };
 }
 

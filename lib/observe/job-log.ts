@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { JobEvents, JobFacts } from '../model/events.js';
+import type { QueueKind } from '../model/job-event.js';
 import type { JobLogger } from '../model/job-context.js';
 import { formatDuration } from './format-duration.js';
 
@@ -16,11 +17,9 @@ export function jobsLogger(name?: string): LogSink {
   return new Logger(name === undefined ? 'Jobs' : `Jobs:${name}`);
 }
 
-/** Which queue the lines are of: memory jobs have no id that anybody could look up, and no second life. */
-export type QueueKind = 'memory' | 'persistent';
-
 type Naming = (job: Pick<JobFacts, 'id' | 'type'>) => string;
 
+/** Memory jobs have no id that anybody could look up, and no second life. */
 const namings: Readonly<Record<QueueKind, Naming>> = {
   memory: ({ type }) => `'${type}'`,
   persistent: ({ type, id }) => `persistent job '${type}' (${id})`,

@@ -50,7 +50,7 @@ export class InsertBatcher {
     let characters = 0;
     let count = 0;
     for (const { job } of this.waiting) {
-      characters += job.payload.length;
+      characters += job.payload.length + (job.context?.length ?? 0);
       if (count > 0 && (count >= mostRows || characters > mostCharacters)) break;
       count += 1;
     }

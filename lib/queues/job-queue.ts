@@ -1,27 +1,34 @@
+import type { Observable } from 'rxjs';
 import { Executor } from '../execution/executor.js';
+import { makeRunWrapper } from '../execution/run-wrapper.js';
 import { HandlerRegistry, type Handler } from '../handlers/handler-registry.js';
 import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
+import { extractContext } from '../model/context-carrier.js';
 import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
 import type { EnqueueResult } from '../model/enqueue-result.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
 import type { ControlResult } from '../model/control-result.js';
-import { JobEvents } from '../model/events.js';
+import { JobEvents, type JobEventKind } from '../model/events.js';
 import { mergePolicies, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
+import type { EnqueuedJob } from '../model/job-middleware.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
-import { encodePayload } from '../model/payload.js';
+import type { PayloadCheck } from '../model/payload-check.js';
+import { decodePayload, encodePayload } from '../model/payload.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
 import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
 import { ClaimDesk } from '../runtime/claim-desk.js';
 import { SuspectSeat } from '../runtime/suspect-seat.js';
 import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
+import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
+import { EnqueueLayers } from './enqueue-layers.js';
 import { jobOptions } from './job-options.js';
-import { graceMs, type QueueParts } from './queue-parts.js';
+import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
 
 /** A job of its own class or object: some work and a name for the log. */
@@ -55,6 +62,7 @@ export class JobQueue {
   private readonly clock: Clock;
   private readonly store: MemoryStore;
   private readonly watch = new Watch();
+  private readonly layers: EnqueueLayers | undefined;
   private worker: Worker | undefined;
   private isClosed = false;
   private isCut = false;
@@ -74,7 +82,9 @@ export class JobQueue {
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
     this.store = new MemoryStore(this.clock, () => this.watch.notify());
-    attachJobLog(this.events, parts.sink ?? jobsLogger(), 'memory');
+    const sink = parts.sink ?? jobsLogger();
+    this.layers = EnqueueLayers.of(this.options.middleware, sink);
+    attachJobLog(this.events, sink, 'memory');
     void this.store.listen(() => this.worker?.wake());
     if (parts.autoStart ?? true) this.start();
   }
@@ -107,7 +117,7 @@ export class JobQueue {
   submit<T extends keyof JobPayloads & string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): string;
   submit<T extends string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): string;
   submit(work: unknown, ...rest: readonly unknown[]): string {
-    return this.take(work, rest).id;
+    return this.submitOne(work, rest).id;
   }
 
   /** Like `submit`, and tells whether the job is a new one: with a `uniqueKey` another one may do the work. */
@@ -116,7 +126,7 @@ export class JobQueue {
   trySubmit<T extends keyof JobPayloads & string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): EnqueueResult;
   trySubmit<T extends string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): EnqueueResult;
   trySubmit(work: unknown, ...rest: readonly unknown[]): EnqueueResult {
-    return this.take(work, rest);
+    return this.submitOne(work, rest);
   }
 
   /**
@@ -130,6 +140,14 @@ export class JobQueue {
     if (found === 'pending') return { result: 'done', from: 'pending' };
     this.worker?.cancel([found]);
     return { result: 'done', from: 'running' };
+  }
+
+  /**
+   * What happens to the jobs of this queue: the events of one kind, or of all. Each subscription begins with what happens next, and
+   * has no end. What a subscriber throws changes nothing, and is logged once.
+   */
+  observe<K extends JobEventKind = JobEventKind>(kind?: K): Observable<JobEvent<K>> {
+    return publisherOf('memory', this.events, this.parts).stream(kind);
   }
 
   /** Starts the workers. Needed only after `stop()`, and where the queue was made not to start by itself. */
@@ -163,7 +181,7 @@ export class JobQueue {
     await ended;
   }
 
-  private take(work: unknown, rest: readonly unknown[]): EnqueueResult {
+  private submitOne(work: unknown, rest: readonly unknown[]): EnqueueResult {
     if (this.isClosed) {
       throw new QueueClosedError('the memory queue was joined or stopped and takes no more jobs');
     }
@@ -173,6 +191,11 @@ export class JobQueue {
           'slow down, raise the limit, or use the persistent queue',
       );
     }
+    if (this.layers === undefined) return this.take(work, rest);
+    return this.layers.aroundSync([describeWork(work, rest)], () => this.take(work, rest));
+  }
+
+  private take(work: unknown, rest: readonly unknown[]): EnqueueResult {
     const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
     return this.store.add(job);
   }
@@ -205,6 +228,7 @@ export class JobQueue {
       );
     }
     const text = encodePayload(payload, largestPayload);
+    checkNow(handler?.policy.schema, type, text);
     return this.newJob({ type, payload: text, run: undefined, request: { options, handler, payload } });
   }
 
@@ -228,7 +252,14 @@ export class JobQueue {
     const { maxRetries, handlers } = this.options;
     const policy = mergePolicies(handler?.policy, handlers[type]);
     const parts = { options: resolveSubmitOptions(options), handler, policy, payload: given, maxRetries };
-    return { id: `memory-${++this.submitted}`, type, payload, run, ...jobOptions(parts) };
+    return {
+      id: `memory-${++this.submitted}`,
+      type,
+      payload,
+      run,
+      context: extractContext(this.options.context),
+      ...jobOptions(parts),
+    };
   }
 
   private makeWorker(): Worker {
@@ -238,7 +269,7 @@ export class JobQueue {
       store,
       events,
       clock,
-      executor: new Executor(handlers, options),
+      executor: new Executor(handlers, options, makeRunWrapper(options)),
       makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
       keeper: undefined,
       desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
@@ -253,4 +284,17 @@ export class JobQueue {
       owner: 'memory',
     });
   }
+}
+
+/** Refuses a payload that does not fit, where that can be said at once; what needs a promise is checked before the run alone. */
+function checkNow(schema: PayloadCheck | undefined, type: string, text: string): void {
+  const fitting = schema?.check(decodePayload(text), type);
+  if (fitting instanceof Promise) fitting.catch(() => undefined);
+}
+
+/** What is submitted, as middleware sees it; whatever is wrong with it is said when the job is made. */
+function describeWork(work: unknown, rest: readonly unknown[]): EnqueuedJob {
+  if (typeof work === 'string') return { queue: 'memory', type: work, payload: rest[0], options: rest[1] ?? {} };
+  const name: unknown = typeof work === 'object' && work !== null && 'name' in work ? work.name : undefined;
+  return { queue: 'memory', type: typeof name === 'string' ? name : 'job', payload: undefined, options: rest[0] ?? {} };
 }

@@ -1,6 +1,7 @@
 import { show } from '../model/check.js';
 import type { EnqueueOptions } from '../model/enqueue-options.js';
 import { InvalidOptionError, JobsError } from '../model/errors.js';
+import type { EnqueuedJob } from '../model/job-middleware.js';
 import type { PayloadOf } from '../model/job-payloads.js';
 
 /** One job for `enqueueMany`. */
@@ -30,4 +31,10 @@ export function makeEach<R>(requests: unknown, make: (request: JobRequest) => R)
 
 function isRequest(request: unknown): request is JobRequest {
   return typeof request === 'object' && request !== null && !Array.isArray(request);
+}
+
+/** A request as middleware sees it; whatever is wrong with it is said when the job is made. */
+export function describeRequest(request: unknown): EnqueuedJob {
+  const { type, payload, ...options } = (isRequest(request) ? request : {}) as JobRequest;
+  return { queue: 'persistent', type, payload, options };
 }

@@ -1,30 +1,30 @@
+import type { Observable } from 'rxjs';
 import type { ReadOptions } from '../admin/admin-options.js';
 import type { JobRecord } from '../admin/job-record.js';
 import { JobsAdmin } from '../admin/jobs-admin.js';
-import { Executor } from '../execution/executor.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import type { ControlResult } from '../model/control-result.js';
-import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-options.js';
+import type { EnqueueOptions } from '../model/enqueue-options.js';
 import type { EnqueueResult } from '../model/enqueue-result.js';
-import { JobEvents } from '../model/events.js';
+import { JobEvents, type JobEventKind } from '../model/events.js';
+import type { JobEvent } from '../model/job-event.js';
 import type { HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
-import type { NewJob } from '../model/job.js';
 import {
   checkWorkers,
   resolvePersistentOptions,
   type PersistentQueueOptions,
   type ResolvedPersistentOptions,
 } from '../model/queue-options.js';
-import { attachJobLog, attemptLogger, jobsLogger, type LogSink } from '../observe/job-log.js';
-import { Engine } from '../runtime/engine.js';
+import { attachJobLog, jobsLogger, type LogSink } from '../observe/job-log.js';
+import type { Engine } from '../runtime/engine.js';
 import type { AdministeredStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
-import { engineSettings } from './engine-settings.js';
-import { persistentJob } from './job-options.js';
-import { makeEach, type JobRequest } from './job-request.js';
-import { graceMs, type QueueParts } from './queue-parts.js';
+import { Enqueuer } from './enqueuer.js';
+import type { JobRequest } from './job-request.js';
+import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
+import { makePersistentEngine } from './persistent-engine.js';
 import { registerFunction } from './register.js';
 import { StoreDoor, type OpenedStore } from './store-door.js';
 import { storeSettings } from './store-settings.js';
@@ -48,6 +48,7 @@ export class PersistentJobQueue {
   private readonly clock: Clock;
   private readonly sink: LogSink;
   private readonly door: StoreDoor;
+  private readonly enqueuer: Enqueuer;
   private engines = 0;
   private engine: Engine | undefined;
   private isStarted = false;
@@ -71,6 +72,8 @@ export class PersistentJobQueue {
     this.sink = parts.sink ?? jobsLogger();
     attachJobLog(this.events, this.sink, 'persistent');
     this.door = new StoreDoor(parts.openStore);
+    const { options: resolved, handlers, door, sink } = this;
+    this.enqueuer = new Enqueuer({ options: resolved, handlers, door, sink });
     this.admin = new JobsAdmin({
       queries: async () => (await this.door.ready()).store.queries,
       onCancelled: (claims) => this.engine?.cancel(claims),
@@ -125,7 +128,7 @@ export class PersistentJobQueue {
   enqueue<T extends keyof JobPayloads & string>(type: T, ...rest: PayloadArguments<T, EnqueueOptions>): Promise<string>;
   enqueue<T extends string>(type: T, ...rest: PayloadArguments<T, EnqueueOptions>): Promise<string>;
   async enqueue(type: string, payload?: unknown, options?: EnqueueOptions): Promise<string> {
-    return (await this.place(type, payload, options)).id;
+    return (await this.enqueuer.place(type, payload, options)).id;
   }
 
   /**
@@ -139,12 +142,12 @@ export class PersistentJobQueue {
   ): Promise<EnqueueResult>;
   tryEnqueue<T extends string>(type: T, ...rest: PayloadArguments<T, EnqueueOptions>): Promise<EnqueueResult>;
   tryEnqueue(type: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueueResult> {
-    return this.place(type, payload, options);
+    return this.enqueuer.place(type, payload, options);
   }
 
   /** Like `enqueue`, with the number of retries after the first attempt. */
   async enqueueWithRetries<T extends JobType>(type: T, payload: PayloadOf<T>, maxRetries: number): Promise<string> {
-    return (await this.place(type, payload, { maxRetries })).id;
+    return (await this.enqueuer.place(type, payload, { maxRetries })).id;
   }
 
   /**
@@ -170,10 +173,7 @@ export class PersistentJobQueue {
     jobs: { readonly [I in keyof T]: JobRequest<T[I]> },
     options: Pick<EnqueueOptions, 'manager'> = {},
   ): Promise<readonly EnqueueResult[]> {
-    const { manager } = resolveEnqueueOptions(options);
-    const made = makeEach(jobs, ({ type, payload, ...rest }) => this.newJob(type, payload, rest));
-    const { placer } = await this.door.ready();
-    return placer.placeAll(made, manager);
+    return this.enqueuer.placeAll(jobs, options);
   }
 
   /** Ends a job that waits or runs, in whatever process. See `JobsAdmin.cancel`. */
@@ -194,6 +194,14 @@ export class PersistentJobQueue {
   /** One job as it stands in the table. See `JobsAdmin.find`. */
   find(id: string, options?: ReadOptions): Promise<JobRecord | undefined> {
     return this.admin.find(id, options);
+  }
+
+  /**
+   * What happens in this process to the jobs of this queue: the events of one kind, or of all. Each subscription begins with what
+   * happens next, and has no end. What a subscriber throws changes nothing, and is logged once.
+   */
+  observe<K extends JobEventKind = JobEventKind>(kind?: K): Observable<JobEvent<K>> {
+    return publisherOf('persistent', this.events, this.parts).stream(kind);
   }
 
   /**
@@ -250,33 +258,16 @@ export class PersistentJobQueue {
     this.isStarted = false;
   }
 
-  private async place(type: string, payload: unknown, options?: EnqueueOptions): Promise<EnqueueResult> {
-    const job = this.newJob(type, payload, options);
-    const { placer } = await this.door.now();
-    return placer.place(job, options?.manager);
-  }
-
-  private newJob(type: string, payload: unknown, given: unknown): NewJob {
-    return persistentJob({ type, payload, given }, this.handlers, this.options);
-  }
-
   private engineOf(opened: OpenedStore): Engine {
     this.engine ??= this.makeEngine(opened);
     return this.engine;
   }
 
   private makeEngine({ store, identity }: OpenedStore): Engine {
-    const { events, clock, options, handlers } = this;
-    const parts = {
-      store,
-      identity,
-      events,
-      clock,
-      executor: new Executor(handlers, options),
-      makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(this.sink, job),
-      claimTypes: () => this.claimTypes(),
-    };
-    return new Engine(parts, engineSettings(options, identity.nameOf(++this.engines)));
+    const { events, clock, options, handlers, sink } = this;
+    const claimTypes = (): readonly string[] | undefined => this.claimTypes();
+    const owner = identity.nameOf(++this.engines);
+    return makePersistentEngine({ store, identity, events, clock, options, handlers, sink, claimTypes, owner });
   }
 
   private claimTypes(): readonly string[] | undefined {

@@ -1,12 +1,17 @@
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
-import type { LogSink } from '../observe/job-log.js';
+import { defaultInstanceName } from '../model/instance-name.js';
+import type { QueueKind } from '../model/job-event.js';
+import { JobEventPublisher } from '../observe/job-event-publisher.js';
+import { jobsLogger, type LogSink } from '../observe/job-log.js';
 
 /** What a queue can be given from outside; what is left out it makes for itself. */
 export interface QueueParts {
   readonly registry?: HandlerRegistry | undefined;
   readonly events?: JobEvents | undefined;
+  /** The name of the `JobsModule`, for events. Default 'default'. */
+  readonly instance?: string | undefined;
   readonly clock?: Clock | undefined;
   /** Where log lines go. Default: Nest's `Logger` under the context `Jobs`. */
   readonly sink?: LogSink | undefined;
@@ -18,3 +23,8 @@ export interface QueueParts {
 
 /** How long aborted handlers get to end before they are abandoned, milliseconds. */
 export const graceMs = 300;
+
+/** Tells of the events of one queue. */
+export function publisherOf(queue: QueueKind, events: JobEvents, { instance, sink }: QueueParts): JobEventPublisher {
+  return new JobEventPublisher(events, { queue, instance: instance ?? defaultInstanceName }, sink ?? jobsLogger());
+}

@@ -21,7 +21,7 @@ export interface JobsRuntimeParts {
   readonly persistent: StoredQueue | undefined;
   readonly autoStart: boolean;
   /** Registers the handlers, once all providers are made. What it throws fails the start of the app. */
-  readonly discover: () => void;
+  readonly discover: () => void | Promise<void>;
   /** The runtimes of all `JobsModule`s of the app, this one included. */
   readonly siblings: () => readonly JobsRuntime[];
   readonly logError: (message: string) => void;
@@ -43,7 +43,7 @@ export class JobsRuntime implements OnModuleInit, OnApplicationBootstrap, OnModu
 
   async onModuleInit(): Promise<void> {
     this.isStopped = false;
-    this.parts.discover();
+    await this.parts.discover();
     await this.parts.persistent?.open();
   }
 

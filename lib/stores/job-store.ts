@@ -140,6 +140,9 @@ export interface JobStore extends JobUpkeep {
    */
   listen(wake: () => void): Promise<() => Promise<void>>;
 
+  /** The EntityManager that everything called from here works with unasked, in a transaction or not, where the store can tell. */
+  ambientManager?(): unknown;
+
   /** Gives back what `open` took. The caller's DataSource is not closed. */
   close(): Promise<void>;
 }

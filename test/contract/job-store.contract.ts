@@ -48,6 +48,20 @@ export function describeJobStore(fixture: JobStoreFixture): void {
       expect((await claim(store)).map((job) => job.timeoutMs)).toEqual([timeoutMs]);
     });
 
+    it('keeps the context of each job, and none where there is none, through retries too', async () => {
+      const jobs = [aJob({ context: '{"a":"ü"}' }), aJob(), aJob({ context: '{}' })];
+      await store.insert(jobs);
+
+      const first = await claim(store);
+      for (const job of first) await settle(store, job, { kind: 'retried', delayMs: 0, error: 'boom' });
+      const second = await claim(store);
+
+      for (const claims of [first, second]) {
+        const contexts = new Map(claims.map(({ id, context }) => [id, context]));
+        expect(jobs.map(({ id }) => contexts.get(id))).toEqual(['{"a":"ü"}', undefined, '{}']);
+      }
+    });
+
     it('hides a job whose delay is not over', async () => {
       await store.insert([aJob({ delayMs: 60_000 })]);
 

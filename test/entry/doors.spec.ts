@@ -40,7 +40,9 @@ const doors = {
       'JobsAdmin',
       'JobsError',
       'JobsModule',
+      'MiddlewareError',
       'MissingDataSourceError',
+      'OnJobEvent',
       'PayloadTooLargeError',
       'PersistentJobQueue',
       'PersistentQueueDisabledError',
@@ -73,6 +75,12 @@ const doors = {
       'EnqueueOutcome',
       'EnqueueResult',
       'ExpiryOptions',
+      'ContextCarrier',
+      'DueOptions',
+      'EnqueueOptions',
+      'EnqueuedJob',
+      'EventJob',
+      'EventOrigin',
       'HandlerDecorator',
       'HandlerPolicyOptions',
       'JobChanges',
@@ -83,6 +91,12 @@ const doors = {
       'JobHandlerOptions',
       'JobLogger',
       'JobPage',
+      'JobEvent',
+      'JobEventKind',
+      'JobHandlerOptions',
+      'JobLogger',
+      'JobMiddleware',
+      'JobMiddlewareClass',
       'JobPayloads',
       'JobProcess',
       'JobRecord',
@@ -93,13 +107,22 @@ const doors = {
       'JobsModuleOptions',
       'JobsOptionsFactory',
       'ListOptions',
+      'ListenerDecorator',
       'MemoryJob',
       'MemoryQueueOptions',
+      'OnJobEventOptions',
       'PayloadArguments',
+      'PayloadClass',
+      'PayloadIssue',
       'PayloadOf',
+      'PayloadSchema',
       'PersistentQueueOptions',
       'ReadOptions',
+      'QueueKind',
       'RetentionOptions',
+      'StandardIssue',
+      'StandardResult',
+      'StandardSchema',
       'SubmitOptions',
       'ThrottleOptions',
       'UniqueOptions',
@@ -141,5 +164,13 @@ describe('the main door, where TypeORM is absent', () => {
     expect(await runNode(...typeOrmAbsent, 'test/entry/persistent.app.ts')).toMatch(
       /^JOBS_MISSING_DATA_SOURCE: .*persistent: false/,
     );
+  });
+});
+
+describe('the main door, where class-validator is absent', () => {
+  it('says at start what a class for a schema needs', async () => {
+    expect(
+      await runNode('--import', './test/entry/class-validator-absent.mjs', 'test/entry/class-schema.app.ts'),
+    ).toMatch(/^JOBS_INVALID_HANDLER: the schema of job type 'order' is the class Order, which takes class-validator/);
   });
 });

@@ -2,6 +2,9 @@
 export const docsPrelude = `
 type Jobs = typeof import('nestjs-jobs');
 declare const JobHandler: Jobs['JobHandler'];
+declare const OnJobEvent: Jobs['OnJobEvent'];
+type JobEvent<K extends JobEventKind = JobEventKind> = import('nestjs-jobs').JobEvent<K>;
+type JobEventKind = import('nestjs-jobs').JobEventKind;
 declare const JobsModule: Jobs['JobsModule'];
 declare const JobsError: Jobs['JobsError'];
 declare const PersistentJobQueue: Jobs['PersistentJobQueue'];

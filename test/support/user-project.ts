@@ -7,15 +7,22 @@ import { projectRoot } from './markdown.js';
 /** What a user would have installed, besides this package. */
 const packages = [
   '@nestjs',
+  '@nestjs-cls',
   '@types',
   'better-sqlite3',
+  'class-transformer',
+  'class-validator',
   'mysql2',
+  'nestjs-cls',
   'nodemailer',
   'pg',
   'reflect-metadata',
   'rxjs',
   'typeorm',
+  'typeorm-transactional',
   'uuid',
+  'valibot',
+  'zod',
 ];
 
 const tsc = join(projectRoot, 'node_modules/typescript/bin/tsc');

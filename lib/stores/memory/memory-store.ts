@@ -176,6 +176,7 @@ export class MemoryStore implements JobStore {
       interruptions: 0,
       expiresInMs: expiresAt === undefined ? undefined : expiresAt - this.clock.monotonic(),
       tags: source.tags,
+      context: source.context,
       run: source.run,
       source,
       expiresAt,

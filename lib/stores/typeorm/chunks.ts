@@ -6,7 +6,7 @@ const mostCharacters = 16_000_000;
 /** How much one statement carries. A job larger than that travels alone. */
 export interface ChunkLimits {
   readonly jobs: number;
-  /** Characters of payload. */
+  /** Characters of payload and context. */
   readonly characters: number;
 }
 
@@ -19,13 +19,17 @@ export function chunksOf(
   let chunk: NewJob[] = [];
   let characters = 0;
   for (const job of jobs) {
-    characters += job.payload.length;
+    characters += sizeOf(job);
     if (chunk.length > 0 && (chunk.length === limits.jobs || characters > limits.characters)) {
       chunks.push(chunk);
       chunk = [];
-      characters = job.payload.length;
+      characters = sizeOf(job);
     }
     chunk.push(job);
   }
   return chunk.length === 0 ? chunks : [...chunks, chunk];
+}
+
+function sizeOf({ payload, context }: NewJob): number {
+  return payload.length + (context?.length ?? 0);
 }

@@ -19,6 +19,7 @@ export const claimedColumns = [
   'expires_at',
   'tags',
   'lease_until',
+  'context',
 ] as const;
 
 /** What an insert binds for one job; the database adds the moments. */
@@ -39,6 +40,8 @@ export interface NewRow {
   readonly uniqueKey: string | null;
   readonly queue: string | null;
   readonly priority: number | null;
+  /** JSON text, or null. */
+  readonly context: string | null;
 }
 
 /** What an outcome makes of its row, besides taking the claim away. */
@@ -79,6 +82,7 @@ export function toNewRow(job: NewJob): NewRow {
     uniqueKey: job.uniqueKey ?? null,
     queue: job.queue ?? null,
     priority: job.priority ?? null,
+    context: job.context ?? null,
   };
 }
 
@@ -104,6 +108,7 @@ export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
     createdAt: Number(row['created_at']),
     expiresInMs: expiresAt === null ? undefined : Number(expiresAt) - now,
     tags: tags === null ? undefined : toTags(tags),
+    context: typeof row['context'] === 'string' ? row['context'] : undefined,
   };
 }
 

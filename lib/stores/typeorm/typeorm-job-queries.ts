@@ -26,6 +26,7 @@ import {
   setRetried,
 } from './admin/statements.js';
 import { toText, type Row } from './job-row.js';
+import { toStream, type Stream } from './streams.js';
 import { inStore } from './store-error.js';
 
 /** The jobs of one table, for those who look at them and control them from outside. */
@@ -53,11 +54,11 @@ export class TypeOrmJobQueries implements JobQueries {
     return inStore('list jobs', async () => {
       const { state, type } = request.filter;
       const statement = listStatement(this.sql.words, request);
-      // Jobs that wait lie in their index type by type.
-      const isMerged = state === JobState.Pending && type === undefined;
-      const rows = isMerged
-        ? await this.sql.readEach(await this.typesIn(state), statement)
-        : await this.sql.read((sql) => statement(sql, type));
+      // Jobs that wait lie in their index stream by stream.
+      const rows =
+        state === JobState.Pending
+          ? await this.sql.readEach(await this.streams(type), statement)
+          : await this.sql.read((sql) => statement(sql, type));
       return rows.map(toJobRow).toSorted(byOrder(request)).slice(0, request.limit);
     });
   }
@@ -71,8 +72,10 @@ export class TypeOrmJobQueries implements JobQueries {
 
   oldestDue(): Promise<readonly DueJob[]> {
     return inStore('look for the oldest due jobs', async () => {
-      const types = await this.typesIn(JobState.Pending);
-      return (await this.sql.readEach(types, oldestDueStatement(this.sql.words))).map(toDueJob);
+      const rows = await this.sql.readEach(await this.streams(), oldestDueStatement(this.sql.words));
+      const oldest = new Map<string, DueJob>();
+      for (const job of rows.map(toDueJob).toSorted((a, b) => b.runAt - a.runAt)) oldest.set(job.type, job);
+      return [...oldest.values()].toSorted((a, b) => (a.type < b.type ? -1 : 1));
     });
   }
 
@@ -111,6 +114,11 @@ export class TypeOrmJobQueries implements JobQueries {
       await this.tell(changed);
       return changed.map(toChanged);
     });
+  }
+
+  private async streams(type?: string): Promise<readonly Stream[]> {
+    const streams = (await this.sql.read(this.sql.words.streams)).map(toStream);
+    return type === undefined ? streams : streams.filter((stream) => stream.type === type);
   }
 
   private async typesIn(state: JobState): Promise<readonly string[]> {

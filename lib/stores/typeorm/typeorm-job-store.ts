@@ -126,6 +126,14 @@ export class TypeOrmJobStore implements AdministeredStore {
     };
   }
 
+  /**
+   * The DataSource's own manager is in no transaction, ever, unless something has put the one of the transaction around its caller in
+   * its place, as typeorm-transactional does.
+   */
+  ambientManager(): unknown {
+    return this.parts.dataSource.manager;
+  }
+
   async close(): Promise<void> {
     this.listeners.clear();
     this.commits.detach();

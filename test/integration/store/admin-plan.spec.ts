@@ -9,6 +9,7 @@ import {
   listStatement,
   oldestDueStatement,
 } from '../../../lib/stores/typeorm/admin/statements.js';
+import type { Stream } from '../../../lib/stores/typeorm/streams.js';
 import { MysqlAdmin } from '../../../lib/stores/typeorm/dialects/mysql-admin.js';
 import type { MysqlConnections } from '../../../lib/stores/typeorm/dialects/mysql-pool.js';
 import { PostgresAdmin } from '../../../lib/stores/typeorm/dialects/postgres-admin.js';
@@ -32,7 +33,7 @@ const page = (filter: PageRequest['filter'], moment?: number): PageRequest => ({
 });
 
 const looks: readonly (readonly [string, (sql: AdminSql) => TextMaker])[] = [
-  ['waiting jobs of a type', (sql) => ofType(listStatement(sql.words, page({ state: 'pending' }, 5)))],
+  ['waiting jobs of a type', (sql) => ofStream(listStatement(sql.words, page({ state: 'pending' }, 5)))],
   ['failed jobs', (sql) => ofNoType(listStatement(sql.words, page({ state: 'failed' }, 5)))],
   ['failed jobs of a type', (sql) => ofType(listStatement(sql.words, page({ state: 'failed' }, 5)))],
   ['all jobs', (sql) => ofNoType(listStatement(sql.words, page({})))],
@@ -40,7 +41,8 @@ const looks: readonly (readonly [string, (sql: AdminSql) => TextMaker])[] = [
   ['the count of failed jobs', (sql) => ofType(countStatement(sql.words, 'failed', 1_000))],
   ['the types of waiting jobs', (sql) => sql.words.typesIn('pending')],
   ['the types of failed jobs', (sql) => sql.words.typesIn('failed')],
-  ['the oldest due job', (sql) => ofType(oldestDueStatement(sql.words))],
+  ['the oldest due job', (sql) => ofStream(oldestDueStatement(sql.words))],
+  ['the streams of waiting jobs', (sql) => sql.words.streams],
 ];
 
 const looksAtRunning: readonly (readonly [string, (sql: AdminSql) => TextMaker])[] = [
@@ -48,6 +50,10 @@ const looksAtRunning: readonly (readonly [string, (sql: AdminSql) => TextMaker])
   ['the count of running jobs', (sql) => countRunningStatement(sql.words)],
   ['the claims', (sql) => claimsStatement(sql.words)],
 ];
+
+function ofStream(make: TextMaker<Stream>): TextMaker {
+  return (sql) => make(sql, { type: 'mine', queue: 'default', priority: 0 });
+}
 
 function ofType(make: TextMaker<string>): TextMaker {
   return (sql) => make(sql, 'mine');

@@ -2,6 +2,8 @@
 import { Injectable } from '@nestjs/common';
 import { JobHandler, type JobContext, type JobQueue, type JobType, type PersistentJobQueue } from 'nestjs-jobs';
 
+import { z } from 'zod';
+
 interface WelcomeEmail {
   readonly to: string;
 }
@@ -103,6 +105,17 @@ export class Handlers {
   @JobHandler('undeclared', { uniqueKey: (payload: { readonly anything: boolean }) => String(payload.anything) })
   undeclared(payload: { readonly anything: boolean }): boolean {
     return payload.anything;
+  }
+
+  @JobHandler('send_welcome_email', { schema: z.object({ to: z.string().transform((to) => to.length) }) })
+  withSchema({ to }: { readonly to: number }): number {
+    return to;
+  }
+
+  // @ts-expect-error -- the schema does not take what the type carries
+  @JobHandler('send_welcome_email', { schema: z.object({ to: z.number() }) })
+  withNarrowSchema({ to }: { readonly to: number }): number {
+    return to;
   }
 
   // @ts-expect-error -- the method takes something else

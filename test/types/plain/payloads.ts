@@ -1,9 +1,24 @@
 /** Checked by the compiler, never run: an application that declares no payload types. */
 import { Injectable } from '@nestjs/common';
-import { JobHandler, type JobContext, type JobQueue, type JobRequest, type PersistentJobQueue } from 'nestjs-jobs';
+import {
+  JobHandler,
+  OnJobEvent,
+  type JobContext,
+  type JobEvent,
+  type JobQueue,
+  type JobRequest,
+  type PersistentJobQueue,
+} from 'nestjs-jobs';
+
+import * as v from 'valibot';
+import { z } from 'zod';
 
 interface WelcomeEmail {
   readonly to: string;
+}
+
+class Dto {
+  to!: string;
 }
 
 declare const memory: JobQueue;
@@ -62,6 +77,65 @@ export class Handlers {
   @JobHandler('also_private')
   private hidden(payload: unknown): unknown {
     return payload;
+  }
+
+  @JobHandler('schema', { schema: z.object({ at: z.coerce.date() }), maxRetries: 1 })
+  withZod({ at }: { readonly at: Date }): number {
+    return at.getTime();
+  }
+
+  @JobHandler('schema', { schema: v.object({ to: v.string() }) })
+  withValibot({ to }: WelcomeEmail): string {
+    return to;
+  }
+
+  @JobHandler('schema', { schema: Dto })
+  withClass({ to }: Dto): string {
+    return to;
+  }
+
+  @JobHandler('schema', { schema: z.string() })
+  withoutPayload(): void {}
+
+  // @ts-expect-error -- the schema makes something else
+  @JobHandler('schema', { schema: z.object({ at: z.coerce.date() }) })
+  withInput({ at }: { readonly at: string }): string {
+    return at;
+  }
+
+  // @ts-expect-error -- the class is another one
+  @JobHandler('schema', { schema: Dto })
+  withOther({ cc }: { readonly cc: string }): string {
+    return cc;
+  }
+
+  // @ts-expect-error -- this is no schema
+  @JobHandler('schema', { schema: { type: 'string' } })
+  withJsonSchema(): void {}
+
+  // @ts-expect-error -- there is no such option
+  @JobHandler('schema', { schema: Dto, retries: 1 })
+  withTypo(): void {}
+
+  @OnJobEvent('failed', { type: 'typed' })
+  onFailed({ job, error }: JobEvent<'failed'>): string {
+    return job.id + error;
+  }
+
+  @OnJobEvent('completed')
+  @OnJobEvent('failed')
+  onEnd({ kind, durationMs }: JobEvent<'completed' | 'failed'>): string {
+    return kind + durationMs;
+  }
+
+  // @ts-expect-error -- there is no such event
+  @OnJobEvent('faild')
+  onTypo(): void {}
+
+  // @ts-expect-error -- the event carries something else
+  @OnJobEvent('dropped')
+  onOther({ job }: JobEvent<'failed'>): string {
+    return job.id;
   }
 
   // @ts-expect-error -- there is no such option

@@ -6,7 +6,7 @@ import {
   JobHandler,
   type JobHandlerOptions,
 } from 'nestjs-jobs';
-import { allMarks, ownMarks, type HandlerMark } from '../../../lib/handlers/handler-metadata.js';
+import { handlerMarks, type HandlerMark } from '../../../lib/handlers/handler-metadata.js';
 
 /** Defines a class whose method `run` has this decorator, and returns the marks of that method. */
 function define(type: unknown, options?: unknown): readonly HandlerMark[] {
@@ -14,7 +14,7 @@ function define(type: unknown, options?: unknown): readonly HandlerMark[] {
     @JobHandler(type as string, options as JobHandlerOptions)
     run(): void {}
   }
-  return ownMarks(Mailer.prototype).get('run') ?? [];
+  return handlerMarks.ownOf(Mailer.prototype).get('run') ?? [];
 }
 
 describe('@JobHandler', () => {
@@ -74,8 +74,8 @@ describe('@JobHandler', () => {
       override run(): void {}
     }
 
-    expect([...allMarks(Base.prototype).values()].flat().map(({ type }) => type)).toEqual(['base']);
-    expect([...allMarks(Derived.prototype).values()].flat().map(({ type }) => type)).toEqual(['derived']);
+    expect([...handlerMarks.allOf(Base.prototype).values()].flat().map(({ type }) => type)).toEqual(['base']);
+    expect([...handlerMarks.allOf(Derived.prototype).values()].flat().map(({ type }) => type)).toEqual(['derived']);
   });
 
   it('may bind one method to two instances', () => {
@@ -85,7 +85,7 @@ describe('@JobHandler', () => {
       run(): void {}
     }
 
-    expect(ownMarks(Mailer.prototype).get('run')).toHaveLength(2);
+    expect(handlerMarks.ownOf(Mailer.prototype).get('run')).toHaveLength(2);
   });
 
   it.each([
@@ -100,7 +100,7 @@ describe('@JobHandler', () => {
     ],
     [
       { retries: 3 },
-      "options has no option 'retries'; it has maxRetries, backoff, timeout, priority, queue, retention, uniqueKey, instance",
+      "options has no option 'retries'; it has maxRetries, backoff, timeout, priority, queue, retention, uniqueKey, schema, enhancers, instance",
     ],
     [{ uniqueKey: 'ada' }, "uniqueKey must be a function, got 'ada'"],
     [null, 'options must be an object, got null'],

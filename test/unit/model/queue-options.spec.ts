@@ -93,7 +93,7 @@ describe('options of a job', () => {
     [{ timeout: -1 }, 'timeout must be a duration in whole milliseconds'],
     [{ timeout: Number.NaN }, 'got NaN'],
     [{ timeout: '5s' }, "got '5s'"],
-    [{ manager: null }, 'manager must be the EntityManager'],
+    [{ manager: 'm' }, 'manager must be the EntityManager'],
     [{ dely: 5 }, "has no option 'dely'"],
     ['now', "must be an object, got 'now'"],
     [{ dataSource: {}, transaction: () => 1 }, 'are an EntityManager; pass it as { manager }'],

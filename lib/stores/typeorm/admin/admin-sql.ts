@@ -20,8 +20,8 @@ export interface AdminSql {
   readonly words: AdminWords;
   /** Runs one reading statement. */
   read(make: TextMaker): Promise<readonly Row[]>;
-  /** Runs the same statement for each of these types, as few trips as there may be. The rows of all come together. */
-  readEach(types: readonly string[], make: TextMaker<string>): Promise<readonly Row[]>;
+  /** Runs the same statement for each of these, as few trips as there may be. The rows of all come together. */
+  readEach<P>(each: readonly P[], make: TextMaker<P>): Promise<readonly Row[]>;
   /**
    * Locks the rows and changes them, at once or not at all; says again what the database refused for a passing reason.
    * Answers with `id`, `status` and `claim_token` of each row that was changed, as they were before.

@@ -1,4 +1,4 @@
-import { endedStates, type JobState } from '../../../model/job-state.js';
+import { endedStates, JobState } from '../../../model/job-state.js';
 import type { TextMaker } from './sql-text.js';
 
 /** Words that lead a server to the index that it should take. */
@@ -12,23 +12,52 @@ export interface AdminWords {
   indexOrder(state: JobState): string;
   /** A column by which rows are to be sorted after they were found, and not found as they are sorted. */
   sortedLater(column: string): string;
+  /** Reads each stream of jobs that wait, due or not: one step in the index for each. */
+  readonly streams: TextMaker;
   /** Reads each type that rows in this state have: one step in an index for each type, instead of one for each row. */
   typesIn(state: JobState): TextMaker;
 }
 
 /** For databases with indexes over some of the rows. A statement must name their condition, or they are not used. */
-const partialIndexes: Omit<AdminWords, 'sortedLater'> = {
+const partialIndexes: Omit<AdminWords, 'sortedLater' | 'streams'> = {
   whereState: (state) => `status = '${state}'${isEnded(state) ? ' AND finished_at IS NOT NULL' : ''}`,
   indexOrder: (state) => (isEnded(state) ? 'finished_at, id' : 'queue, priority, next_run_at, id'),
   typesIn: (state) => steppedTypes(partialIndexes.whereState(state)),
 };
 
-export const postgresWords: AdminWords = { ...partialIndexes, sortedLater: (column) => column };
+export const postgresWords: AdminWords = {
+  ...partialIndexes,
+  sortedLater: (column) => column,
+  streams: ({ table }) => `
+    WITH RECURSIVE streams AS (
+      ${nextStream(table, '')}
+      UNION ALL
+      SELECT n.* FROM streams AS s CROSS JOIN LATERAL ${nextStream(table, behindStream)} AS n
+    )
+    SELECT job_type, queue, priority FROM streams`,
+};
 
 /** This planner takes the order for the more important thing, unless what is sorted by is no column any more. */
-export const sqliteWords: AdminWords = { ...partialIndexes, sortedLater: (column) => `+${column}` };
+export const sqliteWords: AdminWords = {
+  ...partialIndexes,
+  sortedLater: (column) => `+${column}`,
+  streams: ({ table }) => `
+    WITH RECURSIVE streams (job_type, queue, priority) AS (
+      SELECT * FROM ${nextStream(table, '')}
+      UNION ALL
+      SELECT n.job_type, n.queue, n.priority FROM streams AS s JOIN ${table} AS n ON n.rowid = (
+        SELECT j.rowid FROM ${table} AS j
+        WHERE j.status = '${JobState.Pending}'${behindStream}
+        ORDER BY j.job_type, j.queue, j.priority
+        LIMIT 1
+      )
+    )
+    SELECT job_type, queue, priority FROM streams`,
+};
 
 export const mysqlWords: AdminWords = {
+  streams: ({ table }) =>
+    `SELECT DISTINCT job_type, queue, priority FROM ${table} WHERE status = '${JobState.Pending}'`,
   whereState: (state) => `status = '${state}'`,
   indexOrder: () => 'queue, priority, next_run_at, id',
   sortedLater: (column) => column,
@@ -38,6 +67,17 @@ export const mysqlWords: AdminWords = {
     ({ table }) =>
       `SELECT DISTINCT job_type FROM ${table} WHERE ${mysqlWords.whereState(state)}`,
 };
+
+const behindStream = ' AND (j.job_type, j.queue, j.priority) > (s.job_type, s.queue, s.priority)';
+
+function nextStream(table: string, above: string): string {
+  return `(
+        SELECT j.job_type, j.queue, j.priority FROM ${table} AS j
+        WHERE j.status = '${JobState.Pending}'${above}
+        ORDER BY j.job_type, j.queue, j.priority
+        LIMIT 1
+      )`;
+}
 
 function isEnded(state: JobState): boolean {
   return endedStates.some((ended) => ended === state);

@@ -1,5 +1,6 @@
 import { JobState } from '../../../model/job-state.js';
 import { orderOf, type JobEdit, type PageRequest, type PayloadWish } from '../../job-queries.js';
+import type { Stream } from '../streams.js';
 import type { AdminWords } from './admin-words.js';
 import type { SqlText, TextMaker } from './sql-text.js';
 
@@ -31,13 +32,13 @@ export function findStatement(id: string, payload: PayloadWish): TextMaker {
 }
 
 /** @param words Its condition for a state is the one of an index that has the rows in this order. */
-export function listStatement(words: AdminWords, request: PageRequest): TextMaker<string | undefined> {
+export function listStatement(words: AdminWords, request: PageRequest): TextMaker<Stream | string | undefined> {
   const { filter, limit, payload } = request;
   const { moment, direction } = orderOf(filter.state);
   const way = direction === 'ascending' ? 'ASC' : 'DESC';
   const sorts = [...(moment === undefined ? [] : [momentColumns[moment]]), idOf(words, filter.state)];
-  return (sql, type) => {
-    const conditions = [...filterConditions(sql, words, { ...request, filter: { ...filter, type } })];
+  return (sql, among) => {
+    const conditions = [...amongConditions(sql, among), ...filterConditions(sql, words, request)];
     return `
       SELECT ${columnsWith(payload)} FROM ${sql.table}
       ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
@@ -46,10 +47,20 @@ export function listStatement(words: AdminWords, request: PageRequest): TextMake
   };
 }
 
+/** Of one stream or one type; in the order in which the columns lie in an index. */
+function* amongConditions(sql: SqlText, among: Stream | string | undefined): Iterable<string> {
+  if (among === undefined) return;
+  if (typeof among === 'string') yield `job_type = ${sql.bind(among, 'text')}`;
+  else yield isOfStream(sql, among);
+}
+
+function isOfStream(sql: SqlText, { type, queue, priority }: Stream): string {
+  return `job_type = ${sql.bind(type, 'text')} AND queue = ${sql.bind(queue, 'text')} AND priority = ${sql.bind(priority, 'integer')}`;
+}
+
 function* filterConditions(sql: SqlText, words: AdminWords, request: PageRequest): Iterable<string> {
-  const { state, type, createdFrom, createdBefore } = request.filter;
+  const { state, createdFrom, createdBefore } = request.filter;
   if (state !== undefined) yield words.whereState(state);
-  if (type !== undefined) yield `job_type = ${sql.bind(type, 'text')}`;
   if (createdFrom !== undefined) yield `created_at >= ${sql.bind(createdFrom, 'bigint')}`;
   if (createdBefore !== undefined) yield `created_at < ${sql.bind(createdBefore, 'bigint')}`;
   yield* placeConditions(sql, words, request);
@@ -94,10 +105,10 @@ export function countRunningStatement(words: AdminWords): TextMaker {
     ORDER BY job_type`;
 }
 
-export function oldestDueStatement(words: AdminWords): TextMaker<string> {
-  return (sql, type) => `
+export function oldestDueStatement(words: AdminWords): TextMaker<Stream> {
+  return (sql, stream) => `
     SELECT id, job_type, next_run_at, ${sql.now()} - next_run_at AS waiting FROM ${sql.table}
-    WHERE ${words.whereState(JobState.Pending)} AND job_type = ${sql.bind(type, 'text')} AND next_run_at <= ${sql.now()}
+    WHERE ${words.whereState(JobState.Pending)} AND ${isOfStream(sql, stream)} AND next_run_at <= ${sql.now()}
     ORDER BY next_run_at, id
     LIMIT 1`;
 }
@@ -116,10 +127,10 @@ export const setCancelled: TextMaker = (sql) =>
   `status = ${sql.bind(JobState.Cancelled, 'text')}, finished_at = ${sql.now()}, ` +
   'claim_token = NULL, claimed_by = NULL, lease_until = NULL';
 
-/** `last_error` stays: it is the only history that the row has. */
+/** `last_error` and the history stay. */
 export const setRetried: TextMaker = (sql) =>
   `status = ${sql.bind(JobState.Pending, 'text')}, attempts = 0, interruptions = 0, next_run_at = ${sql.now()}, ` +
-  'finished_at = NULL, claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+  'finished_at = NULL, keep_until = NULL, result = NULL, claim_token = NULL, claimed_by = NULL, lease_until = NULL';
 
 export function setEdited({ delayMs, runAt, payload, maxRetries }: JobEdit): TextMaker {
   return (sql) => {

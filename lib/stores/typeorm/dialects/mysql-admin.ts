@@ -22,10 +22,10 @@ export class MysqlAdmin implements AdminSql {
   }
 
   /** One after the other on one connection: so each has the same text, which the server prepares once. */
-  readEach(types: readonly string[], make: TextMaker<string>): Promise<readonly Row[]> {
+  readEach<P>(each: readonly P[], make: TextMaker<P>): Promise<readonly Row[]> {
     return this.parts.connections().use(async (connection) => {
       const rows: Row[] = [];
-      for (const type of types) rows.push(...(await this.say(connection, (sql) => make(sql, type))));
+      for (const one of each) rows.push(...(await this.say(connection, (sql) => make(sql, one))));
       return rows;
     });
   }

@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm';
+import { largestContext } from '../../../model/context-carrier.js';
 import { PayloadTooLargeError } from '../../../model/errors.js';
 import type { NewJob } from '../../../model/job.js';
 import { chunksOf } from '../chunks.js';
@@ -19,8 +20,8 @@ const mostRows = 256;
 const mostCharacters = 4_000_000;
 /** The longest character of UTF-8 for one of UTF-16, and as much again for the rest of the statement. */
 const bytesPerCharacter = 4;
-/** What a statement with one row holds besides its payload. */
-const overhead = 4_096;
+/** What a statement with one row holds besides its payload, the context that it may carry included. */
+const overhead = 4_096 + largestContext;
 const savepoint = 'nestjs_jobs_insert';
 
 /** Stores jobs, in one statement where they fit. */

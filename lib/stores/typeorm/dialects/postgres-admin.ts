@@ -26,11 +26,11 @@ export class PostgresAdmin implements AdminSql {
     return this.run(make(sql), sql);
   }
 
-  async readEach(types: readonly string[], make: TextMaker<string>): Promise<readonly Row[]> {
+  async readEach<P>(each: readonly P[], make: TextMaker<P>): Promise<readonly Row[]> {
     const rows: Row[] = [];
-    for (let start = 0; start < types.length; start += mostTogether) {
+    for (let start = 0; start < each.length; start += mostTogether) {
       const sql = this.begin();
-      const texts = types.slice(start, start + mostTogether).map((type) => `(${make(sql, type)})`);
+      const texts = each.slice(start, start + mostTogether).map((one) => `(${make(sql, one)})`);
       rows.push(...(await this.run(texts.join('\nUNION ALL '), sql)));
     }
     return rows;

@@ -56,7 +56,6 @@ export function newRows(values: PgValues, jobs: readonly NewJob[], beside = ''):
 function bindPlain(values: PgValues, rows: readonly NewRow[]): string {
   const ids = rows.map(({ id }) => id);
   const retries = rows.map(({ maxRetries }) => maxRetries);
-  const timeouts = rows.map(({ timeoutMs }) => timeoutMs);
   const moments = rows.map(({ runAt }) => runAt);
   const delays = rows.map(({ delayMs }) => delayMs);
   return [
@@ -64,7 +63,6 @@ function bindPlain(values: PgValues, rows: readonly NewRow[]): string {
     values.bindTexts(rows.map(({ type }) => type)),
     values.bindTexts(rows.map(({ payload }) => payload)),
     values.bindPlain(retries, 'integer'),
-    values.bindPlain(timeouts, 'bigint'),
     values.bindPlain(moments, 'bigint'),
     values.bindPlain(delays, 'bigint'),
   ].join(', ');

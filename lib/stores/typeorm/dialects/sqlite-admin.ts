@@ -24,9 +24,9 @@ export class SqliteAdmin implements AdminSql {
     });
   }
 
-  async readEach(types: readonly string[], make: TextMaker<string>): Promise<readonly Row[]> {
+  async readEach<P>(each: readonly P[], make: TextMaker<P>): Promise<readonly Row[]> {
     const rows: Row[] = [];
-    for (const type of types) rows.push(...(await this.read((sql) => make(sql, type))));
+    for (const one of each) rows.push(...(await this.read((sql) => make(sql, one))));
     return rows;
   }
 

@@ -58,6 +58,7 @@ export const createJobs: Migration = {
     addable('interruptions', count(0)),
     addable('claim_token', { postgres: 'bigint', mysql: `VARCHAR(80) ${ascii}`, sqlite: 'TEXT' }),
     addable('claimed_by', { postgres: 'text', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
+    addable('context', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('lease_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     addable('expires_at', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     addable('tags', { postgres: 'text', mysql: `TEXT ${utf8}`, sqlite: 'TEXT' }),

@@ -1,0 +1,36 @@
+import { Executor } from '../execution/executor.js';
+import { makeRunWrapper } from '../execution/run-wrapper.js';
+import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import type { Clock } from '../model/clock.js';
+import type { JobEvents } from '../model/events.js';
+import type { NewJob } from '../model/job.js';
+import type { ResolvedPersistentOptions } from '../model/queue-options.js';
+import { attemptLogger, type LogSink } from '../observe/job-log.js';
+import { Engine } from '../runtime/engine.js';
+import type { ProcessIdentity } from '../runtime/process-identity.js';
+import { engineSettings } from './engine-settings.js';
+import type { JobStore } from '../stores/job-store.js';
+
+export interface PersistentEngineParts {
+  readonly store: JobStore;
+  readonly identity: ProcessIdentity;
+  readonly events: JobEvents;
+  readonly clock: Clock;
+  readonly options: ResolvedPersistentOptions;
+  readonly handlers: HandlerRegistry;
+  readonly sink: LogSink;
+  readonly claimTypes: () => readonly string[] | undefined;
+  /** The name under which it claims. */
+  readonly owner: string;
+}
+
+/** The engine of a persistent queue, from one start to the next stop. */
+export function makePersistentEngine(parts: PersistentEngineParts): Engine {
+  const { options, handlers, sink, owner, ...shared } = parts;
+  const engineParts = {
+    ...shared,
+    executor: new Executor(handlers, options, makeRunWrapper(options)),
+    makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
+  };
+  return new Engine(engineParts, engineSettings(options, owner));
+}
