@@ -12,12 +12,10 @@ import type { ControlResult } from '../model/control-result.js';
 import { JobEvents, type JobEventKind } from '../model/events.js';
 import { mergePolicies, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
-import type { EnqueuedJob } from '../model/job-middleware.js';
 import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
-import type { PayloadCheck } from '../model/payload-check.js';
-import { decodePayload, encodePayload } from '../model/payload.js';
+import { encodePayload } from '../model/payload.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
 import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
 import { ClaimDesk } from '../runtime/claim-desk.js';
@@ -28,6 +26,7 @@ import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
 import { EnqueueLayers } from './enqueue-layers.js';
 import { jobOptions } from './job-options.js';
+import { checkNow, describeWork } from './memory-work.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
 
@@ -284,17 +283,4 @@ export class JobQueue {
       owner: 'memory',
     });
   }
-}
-
-/** Refuses a payload that does not fit, where that can be said at once; what needs a promise is checked before the run alone. */
-function checkNow(schema: PayloadCheck | undefined, type: string, text: string): void {
-  const fitting = schema?.check(decodePayload(text), type);
-  if (fitting instanceof Promise) fitting.catch(() => undefined);
-}
-
-/** What is submitted, as middleware sees it; whatever is wrong with it is said when the job is made. */
-function describeWork(work: unknown, rest: readonly unknown[]): EnqueuedJob {
-  if (typeof work === 'string') return { queue: 'memory', type: work, payload: rest[0], options: rest[1] ?? {} };
-  const name: unknown = typeof work === 'object' && work !== null && 'name' in work ? work.name : undefined;
-  return { queue: 'memory', type: typeof name === 'string' ? name : 'job', payload: undefined, options: rest[0] ?? {} };
 }
