@@ -40,7 +40,7 @@ class Passage<T> {
     }
     if (this.inside === undefined) {
       throw new MiddlewareError(
-        'a middleware ended without calling next(): call it once, or throw to refuse what is inside',
+        'a middleware, or a context carrier, ended without calling next(): call it once, or throw to refuse what is inside',
       );
     }
     const isCaught = this.hasFailed && this.handed?.isWatched === true;

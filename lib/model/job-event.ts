@@ -71,11 +71,11 @@ export function typeOfEvent(event: JobEvent): string | undefined {
 
 /** Makes of an event of the engine what listeners are told: of the job only what is public, of errors only their text. */
 export function toJobEvent<K extends JobEventKind>(kind: K, event: JobEventMap[K], origin: EventOrigin): JobEvent<K> {
-  return { kind, ...origin, ...detailsOf(event) } as unknown as JobEvent<K>;
+  return { kind, ...origin, ...detailsOf(kind, event) } as unknown as JobEvent<K>;
 }
 
-function detailsOf(event: JobEventMap[JobEventKind]): object {
-  if ('interruptions' in event) {
+function detailsOf(kind: JobEventKind, event: JobEventMap[JobEventKind]): object {
+  if (kind === 'interrupted' && 'interruptions' in event) {
     const { id, type, ...rest } = event;
     return { job: { id, type }, ...rest };
   }

@@ -75,8 +75,11 @@ forEachDatabase((database) => {
       const queue = await rig.queue(options);
       await queue.enqueue('work');
       await managers.run(dataSource.manager, () => queue.enqueue('work'));
+      const runner = dataSource.createQueryRunner();
+      await managers.run(runner.manager, () => queue.enqueue('work'));
+      await runner.release();
 
-      expect(await rig.rows()).toHaveLength(2);
+      expect(await rig.rows()).toHaveLength(3);
     });
 
     it('prefers the manager that it is given', async () => {

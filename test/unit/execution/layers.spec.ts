@@ -124,6 +124,13 @@ describe('runLayers', () => {
     expect(log).toEqual(['inside']);
   });
 
+  it('is not over before what is inside is, when it refuses a layer', async () => {
+    const twice: Layer<string> = (next) => void [next(), next()];
+
+    await expect(runLayers([twice], failing)).rejects.toThrow(/twice/);
+    expect(log).toEqual(['failed']);
+  });
+
   it('refuses to begin again what is over', async () => {
     let again: (() => Promise<string>) | undefined;
     const keeping: Layer<string> = (next) => {
