@@ -9,6 +9,8 @@ export type {
   ReadOptions,
 } from './admin/admin-options.js';
 export type { BulkResult } from './admin/bulk.js';
+export type { PauseOptions } from './admin/pause-options.js';
+export type { PauseTarget } from './stores/pauses.js';
 export type { JobRecord } from './admin/job-record.js';
 export type { CountsByState, JobCount, JobCounts, JobProcess } from './admin/overview.js';
 export { JobHandler } from './handlers/job-handler.decorator.js';

@@ -19,6 +19,8 @@ import {
   type ListOptions,
   type ReadOptions,
 } from './admin-options.js';
+import { resolvePause, type PauseOptions } from './pause-options.js';
+import type { Pauses, PauseTarget } from '../stores/pauses.js';
 import { runBulk, type BulkResult } from './bulk.js';
 import { toRecord, type JobRecord } from './job-record.js';
 import { toCounts, toProcesses, type JobCounts, type JobProcess } from './overview.js';
@@ -27,6 +29,7 @@ import { toCursor } from './page-cursor.js';
 export interface JobsAdminParts {
   /** The store of the queue, opened on demand. */
   readonly queries: () => Promise<JobQueries>;
+  readonly pauses: () => Promise<Pauses>;
   /** Ends attempts of this process that run under these claims. */
   readonly onCancelled: (claims: readonly Lease[]) => void;
   readonly maxPayloadSize: number;
@@ -111,8 +114,12 @@ export class JobsAdmin {
    *
    * @throws InvalidOptionError when `id` is no text.
    */
-  retry(id: string): Promise<ControlResult> {
-    return this.control(id, controllable.retry, (queries, jobId) => queries.retry([jobId], controllable.retry));
+  async retry(id: string): Promise<ControlResult> {
+    const { retry } = controllable;
+    const result = await this.control(id, retry, (queries, jobId) => queries.retry([jobId], retry));
+    // In the right state, and still not changed.
+    const isKept = result.result === 'wrongState' && retry.some((state) => state === result.state);
+    return isKept ? { result: 'keyTaken', state: result.state } : result;
   }
 
   /** Deletes a job that waits or is over. One that runs must be cancelled first. @throws InvalidOptionError when `id` is no text. */
@@ -168,6 +175,26 @@ export class JobsAdmin {
       resolved.state === undefined ? unasked.includes(state) : state === resolved.state,
     );
     return runBulk(queries, { filter: resolved, states, limit, change: (ids, state) => queries.remove(ids, [state]) });
+  }
+
+  /**
+   * Lets no process claim jobs of this type, or in this queue, any more until `resume`, also not those that start later. Jobs that run go
+   * on, and jobs can be enqueued. Says whether it was not paused before.
+   *
+   * @throws InvalidOptionError | InvalidJobTypeError
+   */
+  async pause(target: PauseOptions): Promise<boolean> {
+    return (await this.parts.pauses()).pause(resolvePause(target));
+  }
+
+  /** Lets jobs be claimed again. Says whether they were paused. @throws InvalidOptionError | InvalidJobTypeError */
+  async resume(target: PauseOptions): Promise<boolean> {
+    return (await this.parts.pauses()).resume(resolvePause(target));
+  }
+
+  /** What is paused: types and queues. */
+  async paused(): Promise<readonly PauseTarget[]> {
+    return (await this.parts.pauses()).list();
   }
 
   private edit(id: string, edit: JobEdit): Promise<ControlResult> {

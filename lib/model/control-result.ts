@@ -7,4 +7,6 @@ export type ControlResult =
   /** There is no such job, or none any more. */
   | { readonly result: 'notFound' }
   /** Nothing was changed: a job in this state does not allow it. */
-  | { readonly result: 'wrongState'; readonly state: JobState };
+  | { readonly result: 'wrongState'; readonly state: JobState }
+  /** A retry only: another job of its type holds its unique key by now. */
+  | { readonly result: 'keyTaken'; readonly state: JobState };

@@ -76,6 +76,7 @@ export class PersistentJobQueue {
     this.enqueuer = new Enqueuer({ options: resolved, handlers, door, sink });
     this.admin = new JobsAdmin({
       queries: async () => (await this.door.ready()).store.queries,
+      pauses: async () => (await this.door.ready()).store.pauses,
       onCancelled: (claims) => this.engine?.cancel(claims),
       maxPayloadSize: this.options.maxPayloadSize,
     });

@@ -1,3 +1,4 @@
+import type { AttemptRecord } from '../model/attempt-history.js';
 import type { Lease } from '../model/job.js';
 import type { EndedState, JobState } from '../model/job-state.js';
 
@@ -15,6 +16,17 @@ export interface JobRow {
   readonly lastError: string | undefined;
   readonly claimedBy: string | undefined;
   readonly leaseUntil: number | undefined;
+  readonly queue: string;
+  readonly priority: number;
+  readonly uniqueKey: string | undefined;
+  readonly tags: readonly string[] | undefined;
+  readonly expiresAt: number | undefined;
+  /** Milliseconds for an attempt, where the job was given its own. */
+  readonly timeout: number | undefined;
+  /** What has become of its attempts; only where one job is looked for. */
+  readonly history?: readonly AttemptRecord[] | undefined;
+  /** What the handler of a completed job returned, as JSON text; only where the payload was asked for. */
+  readonly result?: string | undefined;
   /** JSON text; only where it was asked for. */
   readonly payload: string | undefined;
 }

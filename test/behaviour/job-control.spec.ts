@@ -32,6 +32,56 @@ forEachDatabase((database) => {
     await database.clear();
   });
 
+  describe('retry', () => {
+    it('says so when another job holds the unique key by now', async () => {
+      const queue = await rig.queue({ maxRetries: 0 });
+      queue.register('a', boom);
+      const id = await queue.enqueue('a', 1, { uniqueKey: 'k' });
+      await queue.tick();
+      const next = await queue.enqueue('a', 2, { uniqueKey: 'k', delay: 60_000 });
+
+      expect(await queue.retry(id)).toEqual({ result: 'keyTaken', state: 'failed' });
+      await queue.cancel(next);
+      expect(await queue.retry(id)).toEqual({ result: 'done', from: 'failed' });
+    });
+  });
+
+  describe('find', () => {
+    it('tells what the job was given, and what became of it', async () => {
+      const queue = await rig.queue({ retention: { completed: 'forever' } });
+      let isFirst = true;
+      queue.register('a', () => {
+        if (!isFirst) return { sum: 42 };
+        isFirst = false;
+        throw new Error('boom');
+      });
+      const options = { queue: 'side', priority: -3, uniqueKey: 'k', tags: ['x'], timeout: 5_000, expiresIn: 60_000 };
+      const id = await queue.enqueue('a', { b: 1 }, options);
+      await until(async () => {
+        await queue.tick();
+        return (await queue.find(id))?.state === 'completed';
+      });
+
+      expect(await queue.find(id, { payload: true })).toMatchObject({
+        queue: 'side',
+        priority: -3,
+        uniqueKey: 'k',
+        tags: ['x'],
+        timeout: 5_000,
+        expiresAt: expect.any(Number),
+        payload: { b: 1 },
+        result: { sum: 42 },
+        history: [
+          { attempt: 1, outcome: 'retried', error: 'boom' },
+          { attempt: 2, outcome: 'completed' },
+        ],
+      });
+      const shy = await queue.find(id);
+      expect(shy).not.toHaveProperty('payload');
+      expect(shy).not.toHaveProperty('result');
+    });
+  });
+
   describe('cancel', () => {
     it('keeps a waiting job from ever running', async () => {
       const queue = await rig.queue();

@@ -351,6 +351,19 @@ export function describeJobQueries(fixture: JobQueriesFixture): void {
       expect(idsOf(await claim(store))).toEqual([id]);
     });
 
+    it('leaves alone a job whose key another one holds by now, and makes the others new', async () => {
+      const plain = await failed();
+      const older = await failed({ uniqueKey: 'k' });
+      const younger = await failed({ uniqueKey: 'k' });
+      await store.admit([aJob({ uniqueKey: 'taken', delayMs: 60_000 })]);
+      const late = await failed({ type: 'other', uniqueKey: 'taken' });
+
+      const changed = idsOf(await queries.retry([plain, older, younger, late], ['failed']));
+
+      expect(changed.toSorted()).toEqual([plain, changed.includes(older) ? older : younger, late].toSorted());
+      expect(await queries.retry([older, younger], ['failed'])).toEqual([]);
+    });
+
     it('leaves alone what waits, runs or is gone', async () => {
       const running = await claimed(store, aJob());
       const waiting = aJob({ delayMs: 60_000 });

@@ -107,6 +107,8 @@ const doors = {
       'MemoryJob',
       'MemoryQueueOptions',
       'OnJobEventOptions',
+      'PauseOptions',
+      'PauseTarget',
       'PayloadArguments',
       'PayloadClass',
       'PayloadIssue',

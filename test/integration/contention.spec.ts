@@ -77,7 +77,7 @@ async function produce(name: string, queue: PersistentJobQueue, dataSource: Data
 async function leaveBehind(store: JobStore, rig: StoreRig, tally: Tally): Promise<void> {
   const keys = Array.from({ length: recoverable }, (_, index) => `left-${index + 1}`);
   await store.insert(someJobs(recoverable).map((job, index) => ({ ...job, payload: JSON.stringify(keys[index]) })));
-  await rig.set("status = 'running', claimed_by = 'dead', claim_token = id, lease_until = 1");
+  await rig.set("status = 'running', claimed_by = 'dead', claim_token = created_at, lease_until = 1");
   tally.stored.push(...keys);
 }
 

@@ -5,7 +5,7 @@ import { SqlFaults } from '../support/sql-faults.js';
 import { until } from '../support/until.js';
 
 /** What the statements of all databases have in common that do this. */
-const acknowledgement = /DELETE FROM \S*rws_jobs/;
+const acknowledgement = /DELETE (j )?FROM \S*rws_jobs[`"]?\s/;
 const otherOutcome = /attempts \+ /;
 const claim = /SET status = 'running'/;
 

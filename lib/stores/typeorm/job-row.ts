@@ -113,7 +113,7 @@ export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
 }
 
 /** What is no list of strings was not written by this library, and must not keep the job from being run. */
-function toTags(text: unknown): readonly string[] | undefined {
+export function toTags(text: unknown): readonly string[] | undefined {
   try {
     const tags: unknown = JSON.parse(toText(text));
     return Array.isArray(tags) && tags.every((tag) => typeof tag === 'string') ? tags : undefined;

@@ -13,7 +13,7 @@ import {
   type StateCount,
 } from '../job-queries.js';
 import { toClaimCount, toDueJob, toJobRow, toState } from './admin/admin-row.js';
-import type { AdminSql } from './admin/admin-sql.js';
+import type { AdminSql, RowChange } from './admin/admin-sql.js';
 import {
   claimsStatement,
   countRunningStatement,
@@ -97,7 +97,7 @@ export class TypeOrmJobQueries implements JobQueries {
 
   retry(ids: readonly string[], from: readonly EndedState[]): Promise<readonly ChangedJob[]> {
     return inStore('retry jobs', async () => {
-      const changed = (await this.sql.change({ ids, from, set: setRetried })).map(toChanged);
+      const changed = (await this.changeFree({ ids, from, set: setRetried })).map(toChanged);
       await this.tell(changed);
       return changed;
     });
@@ -114,6 +114,20 @@ export class TypeOrmJobQueries implements JobQueries {
       await this.tell(changed);
       return changed.map(toChanged);
     });
+  }
+
+  /** One job whose unique key another one holds by now must not keep the others from their retry: it is left as it is. */
+  private async changeFree(change: RowChange): Promise<readonly Row[]> {
+    const { ids } = change;
+    try {
+      return await this.sql.change(change);
+    } catch (error) {
+      if (!this.sql.isKeyTaken(error)) throw error;
+      if (ids.length <= 1) return [];
+    }
+    const middle = Math.ceil(ids.length / 2);
+    const first = await this.changeFree({ ...change, ids: ids.slice(0, middle) });
+    return [...first, ...(await this.changeFree({ ...change, ids: ids.slice(middle) }))];
   }
 
   private async streams(type?: string): Promise<readonly Stream[]> {

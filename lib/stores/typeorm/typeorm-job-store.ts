@@ -19,6 +19,8 @@ import { CommitWatcher } from './commit-watcher.js';
 import type { SqlDialect } from './dialects/sql-dialect.js';
 import { isAnyDueNow } from './due-now.js';
 import { inStore } from './store-error.js';
+import type { Pauses } from '../pauses.js';
+import { TypeOrmPauses } from './typeorm-pauses.js';
 import { TypeOrmJobQueries } from './typeorm-job-queries.js';
 
 export interface TypeOrmJobStoreParts {
@@ -36,6 +38,7 @@ export interface TypeOrmJobStoreParts {
  */
 export class TypeOrmJobStore implements AdministeredStore {
   readonly queries: JobQueries;
+  readonly pauses: Pauses;
   private readonly commits: CommitWatcher;
   private readonly listeners = new Set<{ readonly wake: () => void }>();
   private stopRemote: (() => Promise<void>) | undefined;
@@ -43,6 +46,7 @@ export class TypeOrmJobStore implements AdministeredStore {
   constructor(private readonly parts: TypeOrmJobStoreParts) {
     this.commits = new CommitWatcher(parts.dataSource, parts.onTransactionEnd);
     this.queries = new TypeOrmJobQueries(parts.dialect.admin, () => this.wakeAll());
+    this.pauses = new TypeOrmPauses(parts.dialect.admin, () => this.wakeAll());
   }
 
   async open(): Promise<void> {

@@ -104,7 +104,7 @@ forEachDatabase((database) => {
 const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: DataSource) => AdminSql>> = {
   postgres: (dataSource) =>
     new PostgresAdmin({
-      table: () => 'rws_jobs',
+      names: () => ({ table: 'rws_jobs', slots: 'rws_jobs_slots' }),
       run: async ({ text, values }) => ({
         rows: await dataSource.query(`EXPLAIN ${text}`, [...values]),
         rowCount: null,
@@ -124,12 +124,16 @@ const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: 
       },
     };
     const connections = { use: (run: (one: unknown) => unknown) => run(connection) } as unknown as MysqlConnections;
-    return new MysqlAdmin({ table: 'rws_jobs', connections: () => connections, checkPayload: () => undefined });
+    return new MysqlAdmin({
+      names: { table: 'rws_jobs', slots: 'rws_jobs_slots' },
+      connections: () => connections,
+      checkPayload: () => undefined,
+    });
   },
   sqlite: (dataSource) => {
     const handle = Reflect.get(dataSource.driver, 'databaseConnection') as SqliteHandle;
     const prepare = (text: string) => handle.prepare(`EXPLAIN QUERY PLAN ${text}`);
     const gate = { run: async (block: (one: unknown) => unknown) => block({ prepare }) } as unknown as SqliteGate;
-    return new SqliteAdmin({ table: '"rws_jobs"', gate, now: () => Date.now() });
+    return new SqliteAdmin({ names: { table: '"rws_jobs"', slots: '"rws_jobs_slots"' }, gate, now: () => Date.now() });
   },
 };

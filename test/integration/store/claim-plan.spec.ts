@@ -26,6 +26,7 @@ const ofEach = 200_000;
 const others = 4 * ofEach;
 const claimOfTwo = { types: ['mine', 'other'], limit: 10, owner: 'ada', leaseMs: 1_000 };
 const streams = ['mine', 'other'].map((type) => ({ type, queue: 'default', priority: 0 }));
+const names = { table: 'rws_jobs', slots: 'rws_jobs_slots' };
 const pruning = { state: 'failed', endedForMs: 1_000, limit: 10 } as const;
 const recovery = { owner: 'ada', maxInterruptions: 3, backoffMs: 0, limit: 10 };
 
@@ -93,7 +94,7 @@ async function postgresPlan(dataSource: DataSource): Promise<readonly string[]> 
   const lines: string[] = [];
   const claims = [claimOfTwo, { ...claimOfTwo, types: ['mine'] }, { ...claimOfTwo, types: undefined }];
   const statements = [
-    ...claims.map((request) => exchangeStatement('rws_jobs', { settle: [], claim: request })),
+    ...claims.map((request) => exchangeStatement(names, { settle: [], claim: request })),
     postgresPendingTypes('rws_jobs'),
     recoverStatement('rws_jobs', recovery),
     foreignClaimsStatement('rws_jobs', 'ada'),
@@ -112,8 +113,8 @@ async function mysqlPlan(dataSource: DataSource): Promise<readonly string[]> {
   const lines: string[] = [];
   const claims = [
     candidatesStatement('rws_jobs', { streams, limit: 10 }),
-    streamsStatement('rws_jobs', ['mine', 'other']),
-    streamsStatement('rws_jobs', undefined),
+    streamsStatement(names, ['mine', 'other']),
+    streamsStatement(names, undefined),
     mysqlPendingTypes('rws_jobs'),
     ...prunableStatements('rws_jobs', pruning),
   ];

@@ -1,6 +1,7 @@
 import { JobState } from '../../../model/job-state.js';
 import type { ClaimCount, DueJob, JobRow } from '../../job-queries.js';
-import { toText, type Row } from '../job-row.js';
+import { decodeHistory } from '../../../model/attempt-history.js';
+import { toTags, toText, type Row } from '../job-row.js';
 
 /** A state that a later version wrote into the table is none that this one could answer with. */
 export function toState(value: unknown): JobState {
@@ -23,7 +24,15 @@ export function toJobRow(row: Row): JobRow {
     lastError: textOf(row['last_error']),
     claimedBy: textOf(row['claimed_by']),
     leaseUntil: numberOf(row['lease_until']),
+    queue: toText(row['queue']),
+    priority: Number(row['priority']),
+    uniqueKey: textOf(row['unique_key']),
+    tags: row['tags'] === null ? undefined : toTags(row['tags']),
+    expiresAt: numberOf(row['expires_at']),
+    timeout: numberOf(row['timeout']),
     payload: textOf(row['payload']),
+    ...('result' in row ? { result: textOf(row['result']) } : {}),
+    ...('history' in row ? { history: decodeHistory(textOf(row['history'])) } : {}),
   };
 }
 

@@ -20,6 +20,8 @@ export interface AdminSql {
   readonly words: AdminWords;
   /** Runs one reading statement. */
   read(make: TextMaker): Promise<readonly Row[]>;
+  /** Runs one writing statement that may be said again. Answers with the number of rows. */
+  write(make: TextMaker): Promise<number>;
   /** Runs the same statement for each of these, as few trips as there may be. The rows of all come together. */
   readEach<P>(each: readonly P[], make: TextMaker<P>): Promise<readonly Row[]>;
   /**
@@ -27,6 +29,8 @@ export interface AdminSql {
    * Answers with `id`, `status` and `claim_token` of each row that was changed, as they were before.
    */
   change(change: RowChange): Promise<readonly Row[]>;
+  /** Whether a change was refused because another job holds a unique key. */
+  isKeyTaken(error: unknown): boolean;
   /** Tells workers of other processes that jobs have become due. A hint only. */
   announce(): Promise<void>;
   /** @throws PayloadTooLargeError when this server does not take a payload of this size. */

@@ -1,4 +1,5 @@
 import { endedStates, JobState } from '../../../model/job-state.js';
+import { takePauseStatement } from './pause-statements.js';
 import type { TextMaker } from './sql-text.js';
 
 /** Words that lead a server to the index that it should take. */
@@ -12,6 +13,8 @@ export interface AdminWords {
   indexOrder(state: JobState): string;
   /** A column by which rows are to be sorted after they were found, and not found as they are sorted. */
   sortedLater(column: string): string;
+  /** Takes a slot of pauses, and leaves it alone where it is taken. */
+  readonly takeSlot: TextMaker<string>;
   /** Reads each stream of jobs that wait, due or not: one step in the index for each. */
   readonly streams: TextMaker;
   /** Reads each type that rows in this state have: one step in an index for each type, instead of one for each row. */
@@ -20,6 +23,7 @@ export interface AdminWords {
 
 /** For databases with indexes over some of the rows. A statement must name their condition, or they are not used. */
 const partialIndexes: Omit<AdminWords, 'sortedLater' | 'streams'> = {
+  takeSlot: takePauseStatement('ON CONFLICT (job_type, slot) DO NOTHING'),
   whereState: (state) => `status = '${state}'${isEnded(state) ? ' AND finished_at IS NOT NULL' : ''}`,
   indexOrder: (state) => (isEnded(state) ? 'finished_at, id' : 'queue, priority, next_run_at, id'),
   typesIn: (state) => steppedTypes(partialIndexes.whereState(state)),
@@ -56,6 +60,7 @@ export const sqliteWords: AdminWords = {
 };
 
 export const mysqlWords: AdminWords = {
+  takeSlot: takePauseStatement('ON DUPLICATE KEY UPDATE free_at = VALUES(free_at)'),
   streams: ({ table }) =>
     `SELECT DISTINCT job_type, queue, priority FROM ${table} WHERE status = '${JobState.Pending}'`,
   whereState: (state) => `status = '${state}'`,

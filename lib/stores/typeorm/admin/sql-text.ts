@@ -1,10 +1,18 @@
 /** What a bound value is taken for. */
 export type ValueType = 'uuid' | 'text' | 'integer' | 'bigint';
 
+/** The tables of one store, quoted. */
+export interface TableNames {
+  readonly table: string;
+  readonly slots: string;
+}
+
 /** A text in the making: what is bound here stands in its place as a mark. */
 export interface SqlText {
   /** The job table, quoted. */
   readonly table: string;
+  /** The table of slots, quoted. */
+  readonly slots: string;
   /** Binds a value; returns its mark. To be called in the order in which the marks stand in the text. */
   bind(value: string | number | null, type: ValueType): string;
   /** An expression for epoch milliseconds, by the clock that judges what is due. */
@@ -18,10 +26,16 @@ export type TextMaker<P = void> = (sql: SqlText, parameter: P) => string;
 export class MarkedText implements SqlText {
   readonly values: (string | number | null)[] = [];
 
+  readonly table: string;
+  readonly slots: string;
+
   constructor(
-    readonly table: string,
+    { table, slots }: TableNames,
     private readonly nowMs: string | number,
-  ) {}
+  ) {
+    this.table = table;
+    this.slots = slots;
+  }
 
   bind(value: string | number | null): string {
     this.values.push(value);

@@ -21,14 +21,20 @@ const columns = [
   'last_error',
   'claimed_by',
   'lease_until',
+  'queue',
+  'priority',
+  'unique_key',
+  'tags',
+  'expires_at',
+  'timeout',
 ];
 
 function columnsWith(payload: PayloadWish): string {
-  return (payload === 'with payload' ? [...columns, 'payload'] : columns).join(', ');
+  return (payload === 'with payload' ? [...columns, 'payload', 'result'] : columns).join(', ');
 }
 
 export function findStatement(id: string, payload: PayloadWish): TextMaker {
-  return (sql) => `SELECT ${columnsWith(payload)} FROM ${sql.table} WHERE id = ${sql.bind(id, 'uuid')}`;
+  return (sql) => `SELECT ${columnsWith(payload)}, history FROM ${sql.table} WHERE id = ${sql.bind(id, 'uuid')}`;
 }
 
 /** @param words Its condition for a state is the one of an index that has the rows in this order. */

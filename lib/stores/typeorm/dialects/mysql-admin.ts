@@ -1,12 +1,13 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { mysqlWords } from '../admin/admin-words.js';
-import { MarkedText, type TextMaker } from '../admin/sql-text.js';
+import { MarkedText, type TableNames, type TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
-import { retryMysql, type MysqlConnection, type MysqlConnections } from './mysql-pool.js';
-import { mysqlNowMs, run } from './mysql-statements.js';
+import { errorField } from '../retry.js';
+import { retryMysql, type MysqlConnection, type MysqlConnections, type MysqlResult } from './mysql-pool.js';
+import { byId, mysqlNowMs, run } from './mysql-statements.js';
 
 export interface MysqlAdminParts {
-  readonly table: string;
+  readonly names: TableNames;
   readonly connections: () => MysqlConnections;
   readonly checkPayload: (payload: string) => void;
 }
@@ -19,6 +20,12 @@ export class MysqlAdmin implements AdminSql {
 
   read(make: TextMaker): Promise<readonly Row[]> {
     return this.parts.connections().use((connection) => this.say(connection, make));
+  }
+
+  async write(make: TextMaker): Promise<number> {
+    const write = (): Promise<MysqlResult> =>
+      this.parts.connections().use((connection) => this.execute(connection, make));
+    return (await retryMysql(write)).affected;
   }
 
   /** One after the other on one connection: so each has the same text, which the server prepares once. */
@@ -39,17 +46,21 @@ export class MysqlAdmin implements AdminSql {
         const rows = await this.say(
           connection,
           (sql) =>
-            `SELECT id, status, claim_token FROM ${sql.table} WHERE ${guardOf(sql, padded)} ORDER BY id FOR UPDATE`,
+            `SELECT id, status, claim_token FROM ${byId(sql.table)} WHERE ${guardOf(sql, padded)} ORDER BY id FOR UPDATE`,
         );
         if (rows.length === 0) return rows;
         await this.say(connection, (sql) =>
           set === undefined
-            ? `DELETE FROM ${sql.table} WHERE ${guardOf(sql, padded)}`
-            : `UPDATE ${sql.table} SET ${set(sql)} WHERE ${guardOf(sql, padded)}`,
+            ? `DELETE j FROM ${sql.table} AS j FORCE INDEX (PRIMARY) WHERE ${guardOf(sql, padded)}`
+            : `UPDATE ${byId(sql.table)} SET ${set(sql)} WHERE ${guardOf(sql, padded)}`,
         );
         return rows;
       }),
     );
+  }
+
+  isKeyTaken(error: unknown): boolean {
+    return errorField(error, 'errno') === 1_062;
   }
 
   /** This database tells nobody; jobs of other processes are found by polling. */
@@ -59,10 +70,14 @@ export class MysqlAdmin implements AdminSql {
     this.parts.checkPayload(payload);
   }
 
-  private async say(connection: MysqlConnection, make: TextMaker): Promise<readonly Row[]> {
-    const sql = new MarkedText(this.parts.table, mysqlNowMs);
+  private execute(connection: MysqlConnection, make: TextMaker): Promise<MysqlResult> {
+    const sql = new MarkedText(this.parts.names, mysqlNowMs);
     const text = make(sql);
-    return (await run(connection, { text, values: sql.values })).rows;
+    return run(connection, { text, values: sql.values });
+  }
+
+  private async say(connection: MysqlConnection, make: TextMaker): Promise<readonly Row[]> {
+    return (await this.execute(connection, make)).rows;
   }
 }
 

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { ClaimedJob } from '../../../model/job.js';
 import type { ClaimRequest } from '../../job-store.js';
 import { toClaimedJob, toText, type Row } from '../job-row.js';
-import { compareDue, isInScope, toStream } from '../streams.js';
+import type { TableNames } from '../admin/sql-text.js';
+import { compareDue, isInScope, openStreams } from '../streams.js';
 import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
 import {
   candidatesStatement,
@@ -38,23 +39,23 @@ export class MysqlClaimer {
 
   constructor(
     private readonly connections: MysqlConnections,
-    private readonly table: string,
+    private readonly names: TableNames,
   ) {}
 
   async candidates({ types, queues, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {
     const most = this.reach(limit);
     const rows = await this.connections.use(async (connection) => {
-      const found = await run(connection, streamsStatement(this.table, types));
-      const streams = found.rows.map(toStream).filter(({ queue }) => isInScope(queue, queues));
+      const found = await run(connection, streamsStatement(this.names, types));
+      const streams = openStreams(found.rows).filter(({ queue }) => isInScope(queue, queues));
       if (streams.length === 0) return [];
       const candidature = { streams, limit: most, mostInterruptions };
-      return (await run(connection, candidatesStatement(this.table, candidature))).rows;
+      return (await run(connection, candidatesStatement(this.names.table, candidature))).rows;
     });
     return { ids: rows.map((row) => toText(row['id'])), isCut: rows.length >= most };
   }
 
   async pendingTypes(connection: MysqlConnection): Promise<readonly string[]> {
-    const { rows } = await run(connection, pendingTypesStatement(this.table));
+    const { rows } = await run(connection, pendingTypesStatement(this.names.table));
     return rows.map((row) => toText(row['job_type']));
   }
 
@@ -69,7 +70,7 @@ export class MysqlClaimer {
     let size = wanted;
     for (let tried = 0; tried < ids.length && locked.length < wanted; size = Math.min(size * 2, mostClaimed)) {
       const next = ids.slice(tried, tried + size);
-      const statement = lockPendingStatement(this.table, next, wanted - locked.length);
+      const statement = lockPendingStatement(this.names.table, next, wanted - locked.length);
       locked.push(...(await run(connection, statement)).rows);
       tried += next.length;
     }
@@ -77,7 +78,7 @@ export class MysqlClaimer {
     const nonce = `${randomBytes(16).toString('hex')}:`;
     const claimed = locked.toSorted(compareDue).map((row) => claimedJob(row, nonce));
     const claimedIds = claimed.map(({ id }) => id);
-    await run(connection, claimStatement(this.table, claimedIds, { nonce, owner, leaseMs }));
+    await run(connection, claimStatement(this.names.table, claimedIds, { nonce, owner, leaseMs }));
     return claimed;
   }
 

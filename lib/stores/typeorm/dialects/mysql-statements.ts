@@ -3,6 +3,8 @@ import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
 import { claimedColumns, toNewRow, type SettledRow } from '../job-row.js';
+import type { TableNames } from '../admin/sql-text.js';
+import { pausesType } from '../slot.js';
 import type { Stream } from '../streams.js';
 import { execute, type MysqlConnection, type MysqlResult, type MysqlValue } from './mysql-pool.js';
 
@@ -115,14 +117,16 @@ export function candidatesStatement(table: string, { streams, limit, mostInterru
 }
 
 /**
- * The streams that have pending jobs, due or not. The server steps through the index from one to the next: it looks at one entry of each,
- * not at one for each job.
+ * The streams that have pending jobs, due or not, and what is paused. The server steps through the index from one stream to the next: it looks
+ * at one entry of each, not at one for each job.
  */
-export function streamsStatement(table: string, types: readonly string[] | undefined): MysqlStatement {
+export function streamsStatement({ table, slots }: TableNames, types: readonly string[] | undefined): MysqlStatement {
   const list = inList(types ?? []);
   const chosen = types === undefined ? '' : ` AND job_type IN (${list.marks})`;
   return {
-    text: `SELECT DISTINCT job_type, queue, priority FROM ${table} WHERE status = '${Pending}'${chosen}`,
+    text: `SELECT DISTINCT job_type, queue, priority, NULL AS slot FROM ${table} WHERE status = '${Pending}'${chosen}
+      UNION ALL
+      SELECT NULL, NULL, NULL, slot FROM ${slots} WHERE job_type = '${pausesType}'`,
     values: types === undefined ? [] : list.values,
   };
 }

@@ -82,7 +82,7 @@ export class MysqlDialect implements SqlDialect {
     this.names = sqlNames(settings.name, '`');
     this.inserts = new Turnstile(besideHeart(settings.connections) - 1);
     this.admin = new MysqlAdmin({
-      table: this.names.table,
+      names: this.names,
       connections: () => this.parts().connections,
       checkPayload: (payload) => this.parts().inserter.checkSize(payload),
     });
@@ -91,11 +91,11 @@ export class MysqlDialect implements SqlDialect {
 
   async open(): Promise<void> {
     await this.close();
-    const { table } = this.names;
+    const { table, slots } = this.names;
     const own = await openOwnDataSource(this.app, besideHeart(this.settings.connections));
     const connections = new MysqlConnections(own);
     const inserter = new MysqlInserter(connections, table);
-    const claimer = new MysqlClaimer(connections, table);
+    const claimer = new MysqlClaimer(connections, { table, slots });
     const exchanger = new MysqlExchange(connections, table, claimer);
     this.opened = { own, connections, inserter, claimer, exchanger };
     await inserter.learnLimits();

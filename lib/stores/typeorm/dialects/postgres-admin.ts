@@ -1,7 +1,8 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { postgresWords } from '../admin/admin-words.js';
-import type { SqlText, TextMaker } from '../admin/sql-text.js';
+import type { SqlText, TableNames, TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
+import { errorField } from '../retry.js';
 import type { PgResult } from './postgres-pool.js';
 import { pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
@@ -9,7 +10,7 @@ import { pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 const mostTogether = 50;
 
 export interface PostgresAdminParts {
-  readonly table: () => string;
+  readonly names: () => TableNames;
   readonly run: (statement: PgStatement) => Promise<PgResult>;
   /** Where other processes are told; undefined tells nobody. */
   readonly channel: () => string | undefined;
@@ -24,6 +25,11 @@ export class PostgresAdmin implements AdminSql {
   async read(make: TextMaker): Promise<readonly Row[]> {
     const sql = this.begin();
     return this.run(make(sql), sql);
+  }
+
+  async write(make: TextMaker): Promise<number> {
+    const sql = this.begin();
+    return (await this.parts.run({ text: make(sql), values: sql.list })).rowCount ?? 0;
   }
 
   async readEach<P>(each: readonly P[], make: TextMaker<P>): Promise<readonly Row[]> {
@@ -51,6 +57,10 @@ export class PostgresAdmin implements AdminSql {
     return this.run(`${found}\n${write}`, sql);
   }
 
+  isKeyTaken(error: unknown): boolean {
+    return errorField(error, 'code') === '23505';
+  }
+
   async announce(): Promise<void> {
     const channel = this.parts.channel();
     if (channel === undefined) return;
@@ -62,7 +72,7 @@ export class PostgresAdmin implements AdminSql {
   }
 
   private begin(): PgText {
-    return new PgText(this.parts.table());
+    return new PgText(this.parts.names());
   }
 
   private async run(text: string, { list }: PgText): Promise<readonly Row[]> {
@@ -71,8 +81,13 @@ export class PostgresAdmin implements AdminSql {
 }
 
 class PgText extends PgValues implements SqlText {
-  constructor(readonly table: string) {
+  readonly table: string;
+  readonly slots: string;
+
+  constructor({ table, slots }: TableNames) {
     super();
+    this.table = table;
+    this.slots = slots;
   }
 
   now(): string {

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { JobState } from '../../../model/job-state.js';
 import type { ClaimRequest, ExchangeRequest, QueueScope } from '../../job-store.js';
+import type { TableNames } from '../admin/sql-text.js';
+import { pausedQueue, pausedType, pausesType } from '../slot.js';
 import { claimedColumns, isGone, toSettledRow, type SettledRow } from '../job-row.js';
 import { pgAppended, pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } from './postgres-values.js';
 
@@ -14,14 +16,14 @@ const spare = 32;
  * left out. It answers with the claimed rows, oldest due first, and with a row without a `job_type` for each settlement that changed
  * nothing.
  */
-export function exchangeStatement(table: string, { settle, claim }: ExchangeRequest): PgStatement {
+export function exchangeStatement({ table, slots }: TableNames, { settle, claim }: ExchangeRequest): PgStatement {
   const values = new PgValues();
   const completed = settle.filter(isGone);
   const others = settle.filter((settlement) => !isGone(settlement)).map(toSettledRow);
   const parts = [pgMomentPart];
   const answers: string[] = [];
   if (claim !== undefined) {
-    parts.push(...claimParts(table, claim, values));
+    parts.push(...claimParts({ table, slots }, claim, values));
     answers.push(`SELECT ${claimedColumns.join(', ')}, claim_token, priority, next_run_at FROM claimed`);
   }
   if (completed.length > 0) {
@@ -97,8 +99,9 @@ function newNonce(): string {
   return randomBytes(8).readBigInt64LE().toString();
 }
 
-function claimParts(table: string, claim: ClaimRequest, values: PgValues): readonly string[] {
-  const due = dueParts(table, claim, values);
+function claimParts(names: TableNames, claim: ClaimRequest, values: PgValues): readonly string[] {
+  const { table } = names;
+  const due = dueParts(names, claim, values);
   const claimed = `claimed AS (
     UPDATE ${table} AS j
     SET status = '${Running}',
@@ -119,7 +122,8 @@ function claimParts(table: string, claim: ClaimRequest, values: PgValues): reado
  * in front. A stream that is alone is walked through and locked at once. Of several it is first seen which rows come first of all, and
  * only those are locked.
  */
-function dueParts(table: string, claim: ClaimRequest, values: PgValues): readonly string[] {
+function dueParts(names: TableNames, claim: ClaimRequest, values: PgValues): readonly string[] {
+  const { table } = names;
   const { limit, mostInterruptions } = claim;
   const spared =
     mostInterruptions === undefined
@@ -154,7 +158,7 @@ function dueParts(table: string, claim: ClaimRequest, values: PgValues): readonl
     FOR UPDATE SKIP LOCKED
   )`;
   const crowd = crowdParts(walk('(SELECT n FROM missing)'), { look, most });
-  return [...streamParts(table, claim, values), plan, alone, candidates, free, ...crowd];
+  return [...streamParts(names, claim, values), plan, alone, candidates, free, ...crowd];
 }
 
 /**
@@ -185,7 +189,11 @@ function crowdParts(walk: string, { look, most }: { readonly look: string; reado
 }
 
 /** One step in the index for each stream that has pending jobs, due or not. */
-function streamParts(table: string, { types, queues }: ClaimRequest, values: PgValues): readonly string[] {
+function streamParts(
+  { table, slots }: TableNames,
+  { types, queues }: ClaimRequest,
+  values: PgValues,
+): readonly string[] {
   const wanted = types === undefined ? 'types' : `unnest(${values.bindTexts(types)})`;
   const head = (above: string): string => `
       SELECT j.queue, j.priority
@@ -199,15 +207,25 @@ function streamParts(table: string, { types, queues }: ClaimRequest, values: PgV
     SELECT w.job_type, h.queue, h.priority
     FROM all_streams AS w CROSS JOIN LATERAL (${head(' AND (j.queue, j.priority) > (w.queue, w.priority)')}) AS h
   )`;
-  const streams = `streams AS MATERIALIZED (SELECT job_type, queue, priority FROM all_streams AS s${inScope(queues, values)})`;
+  const streams = `streams AS MATERIALIZED (SELECT job_type, queue, priority FROM all_streams AS s
+    WHERE ${isRunning(slots)}${inScope(queues, values)}
+  )`;
   return [...(types === undefined ? [pendingTypesPart(table)] : []), all, streams];
+}
+
+/** Neither its type nor its queue is paused: one look at a key of a small table. */
+function isRunning(slots: string): string {
+  return `NOT EXISTS (
+      SELECT FROM ${slots} AS p
+      WHERE p.job_type = '${pausesType}' AND p.slot IN ('${pausedType}' || s.job_type, '${pausedQueue}' || s.queue)
+    )`;
 }
 
 function inScope(queues: QueueScope | undefined, values: PgValues): string {
   if (queues === undefined) return '';
   return 'only' in queues
-    ? ` WHERE s.queue = ANY(${values.bindTexts(queues.only)})`
-    : ` WHERE s.queue <> ALL(${values.bindTexts(queues.except)})`;
+    ? ` AND s.queue = ANY(${values.bindTexts(queues.only)})`
+    : ` AND s.queue <> ALL(${values.bindTexts(queues.except)})`;
 }
 
 /** Answers with each type that has pending jobs: one step in the index for each, instead of one for each job. */

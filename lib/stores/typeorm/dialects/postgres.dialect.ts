@@ -68,7 +68,7 @@ export interface PostgresSettings {
 /** PostgreSQL 13 and later. Every verb is one statement, except an insert too large for one. */
 export class PostgresDialect implements SqlDialect {
   readonly admin: AdminSql = new PostgresAdmin({
-    table: () => this.names.table,
+    names: () => this.names,
     run: (statement) => this.run(statement),
     channel: () => (this.settings.isNotifying ? this.channel() : undefined),
   });
@@ -128,7 +128,7 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
-    const { rows } = await this.run(exchangeStatement(this.names.table, request));
+    const { rows } = await this.run(exchangeStatement(this.names, request));
     const leaseMs = request.claim?.leaseMs ?? 0;
     const isLost = (row: (typeof rows)[number]): boolean => row['job_type'] === null;
     const lost = rows.filter(isLost).map((row) => ({ id: toText(row['id']), token: toText(row['claim_token']) }));

@@ -1,12 +1,13 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { sqliteWords } from '../admin/admin-words.js';
-import { MarkedText, type TextMaker } from '../admin/sql-text.js';
+import { MarkedText, type TableNames, type TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
+import { errorField } from '../retry.js';
 import type { SqliteGate } from './sqlite-gate.js';
 import { inSqliteTransaction, type SqliteHandle } from './sqlite-handle.js';
 
 export interface SqliteAdminParts {
-  readonly table: string;
+  readonly names: TableNames;
   readonly gate: SqliteGate;
   readonly now: () => number;
 }
@@ -24,6 +25,13 @@ export class SqliteAdmin implements AdminSql {
     });
   }
 
+  write(make: TextMaker): Promise<number> {
+    return this.parts.gate.run((handle) => {
+      const sql = this.begin();
+      return handle.prepare(make(sql)).run(...sql.values).changes;
+    });
+  }
+
   async readEach<P>(each: readonly P[], make: TextMaker<P>): Promise<readonly Row[]> {
     const rows: Row[] = [];
     for (const one of each) rows.push(...(await this.read((sql) => make(sql, one))));
@@ -33,6 +41,10 @@ export class SqliteAdmin implements AdminSql {
   change(change: RowChange): Promise<readonly Row[]> {
     if (change.ids.length === 0) return Promise.resolve([]);
     return this.parts.gate.run((handle) => inSqliteTransaction(handle, () => this.changeNow(handle, change)));
+  }
+
+  isKeyTaken(error: unknown): boolean {
+    return errorField(error, 'code') === 'SQLITE_CONSTRAINT_UNIQUE';
   }
 
   /** Other processes notice every commit by themselves. */
@@ -60,6 +72,6 @@ export class SqliteAdmin implements AdminSql {
   }
 
   private begin(): MarkedText {
-    return new MarkedText(this.parts.table, this.parts.now());
+    return new MarkedText(this.parts.names, this.parts.now());
   }
 }

@@ -1,4 +1,5 @@
 import { JobState } from '../../../model/job-state.js';
+import { pausesType } from '../slot.js';
 import { holdsKey } from '../migrations/0001-create-jobs.js';
 
 const { Pending } = JobState;
@@ -20,6 +21,7 @@ export function admissionTexts(table: string, slots: string) {
     takeSlot: `
       INSERT INTO ${slots} (job_type, slot, job_id, free_at) VALUES (?, ?, ?, ?)
       ON CONFLICT (job_type, slot) DO UPDATE SET job_id = excluded.job_id, free_at = excluded.free_at`,
+    pauses: `SELECT slot FROM ${slots} WHERE job_type = '${pausesType}'`,
     /** now, limit */
     pruneSlots: `
       DELETE FROM ${slots}

@@ -21,7 +21,7 @@ import {
   toText,
   type Row,
 } from '../job-row.js';
-import { compareDue, isInScope, toStream, type Stream } from '../streams.js';
+import { compareDue, isInScope, isPaused, toStream, type Stream } from '../streams.js';
 import type { SqlNames } from '../table-name.js';
 import { SqliteAdmission } from './sqlite-admission.js';
 import { markCancelled } from '../lost-leases.js';
@@ -64,7 +64,15 @@ export class SqliteJobs {
   /** Due jobs, of the lowest priority first, then the oldest. */
   due(request: ClaimRequest, now: number): readonly Row[] {
     const { types = this.pendingTypes(), queues, limit, mostInterruptions = unlimited } = request;
-    const streams = types.flatMap((type) => this.streamsOf(type)).filter(({ queue }) => isInScope(queue, queues));
+    const paused = new Set(
+      this.statements
+        .get('pauses')
+        .all()
+        .map((row) => row['slot']),
+    );
+    const streams = types
+      .flatMap((type) => this.streamsOf(type))
+      .filter((stream) => isInScope(stream.queue, queues) && !isPaused(stream, paused));
     const [only] = streams;
     if (only === undefined) return [];
     const bounds = [now, mostInterruptions, limit];

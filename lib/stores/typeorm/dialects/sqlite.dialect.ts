@@ -51,7 +51,7 @@ export class SqliteDialect implements SqlDialect {
     const { name, clock, transactionWaitMs } = settings;
     this.names = sqlNames(name, '"');
     this.gate = new SqliteGate({ handle: () => sqliteHandle(this.app), clock, transactionWaitMs });
-    this.admin = new SqliteAdmin({ table: this.names.table, gate: this.gate, now: () => this.now() });
+    this.admin = new SqliteAdmin({ names: this.names, gate: this.gate, now: () => this.now() });
   }
 
   async open(): Promise<void> {
