@@ -190,10 +190,9 @@ export class Crew {
     this.parts.onEnded();
   }
 
-  /** A lost one is not settled: it stands under another name already. */
   private suspectEnded(attempt: Attempt): void {
     this.suspect = undefined;
-    this.parts.seat.leave(attempt, attempt.isLost ? 'gone' : 'to be settled');
+    this.parts.seat.leave(attempt, fateOf(attempt));
   }
 
   private giveBackWaiting(): void {
@@ -201,7 +200,7 @@ export class Crew {
   }
 
   private giveBackSuspect(attempt: Attempt): void {
-    this.parts.seat.leave(attempt, 'to be settled');
+    this.parts.seat.leave(attempt, fateOf(attempt));
     this.giveBack(attempt);
   }
 
@@ -209,4 +208,9 @@ export class Crew {
     const outcome: Outcome = { kind: 'released', delayMs: 0 };
     this.parts.settler.add(attempt, { outcome });
   }
+}
+
+/** A lost one is not settled: it stands under another name already. */
+function fateOf({ isLost }: Attempt): 'gone' | 'to be settled' {
+  return isLost ? 'gone' : 'to be settled';
 }

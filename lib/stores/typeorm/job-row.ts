@@ -7,20 +7,20 @@ import type { ForeignClaims, RecoveredJob, Settlement } from '../job-store.js';
 export type Row = Readonly<Record<string, unknown>>;
 
 /** What a claim reads of each row. */
-export const claimedColumns = [
+export const plainColumns = [
   'id',
   'job_type',
   'payload',
   'attempts',
   'max_retries',
-  'timeout',
   'interruptions',
   'created_at',
-  'expires_at',
-  'tags',
-  'lease_until',
-  'context',
 ] as const;
+
+/** What it reads besides, though most jobs have nothing there. */
+export const rareColumns = ['timeout', 'expires_at', 'tags', 'context'] as const;
+
+export const claimedColumns = [...plainColumns, ...rareColumns] as const;
 
 /** What an insert binds for one job; the database adds the moments. */
 export interface NewRow {
@@ -95,7 +95,7 @@ export interface ClaimFacts {
 }
 
 export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
-  const { expires_at: expiresAt, tags } = row;
+  const { timeout, expires_at: expiresAt, tags, context } = row;
   return {
     id: toText(row['id']),
     token,
@@ -103,13 +103,18 @@ export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
     payload: toText(row['payload']),
     attempts: Number(row['attempts']),
     maxRetries: Number(row['max_retries']),
-    timeoutMs: row['timeout'] === null ? undefined : Number(row['timeout']),
+    timeoutMs: isMissing(timeout) ? undefined : Number(timeout),
     interruptions: Number(row['interruptions']),
     createdAt: Number(row['created_at']),
-    expiresInMs: expiresAt === null ? undefined : Number(expiresAt) - now,
-    tags: tags === null ? undefined : toTags(tags),
-    context: typeof row['context'] === 'string' ? row['context'] : undefined,
+    expiresInMs: isMissing(expiresAt) ? undefined : Number(expiresAt) - now,
+    tags: isMissing(tags) ? undefined : toTags(tags),
+    context: typeof context === 'string' ? context : undefined,
   };
+}
+
+/** Null, or left out since nothing rare was there. */
+function isMissing(value: unknown): boolean {
+  return value === null || value === undefined;
 }
 
 /** What is no list of strings was not written by this library, and must not keep the job from being run. */

@@ -3,10 +3,17 @@ import { JobState } from '../../../model/job-state.js';
 import type { ClaimRequest, ExchangeRequest, QueueScope } from '../../job-store.js';
 import type { TableNames } from '../admin/sql-text.js';
 import { pausedQueue, pausedType, pausesType } from '../slot.js';
-import { claimedColumns, isGone, toSettledRow, type SettledRow } from '../job-row.js';
+import { isGone, plainColumns, rareColumns, toSettledRow, type SettledRow } from '../job-row.js';
 import { pgAppended, pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } from './postgres-values.js';
 
 const { Pending, Running } = JobState;
+
+/** What is rare comes as one text, or none: each column costs every job that is claimed. */
+const rare = `
+      CASE WHEN num_nonnulls(${rareColumns.map((column) => `j.${column}`).join(', ')}) > 0
+        THEN json_build_object(${rareColumns.map((column) => `'${column}', j.${column}`).join(', ')}, 'now', ${pgMoment})::text
+      END`;
+const answered = [...plainColumns, 'claim_token', 'priority', 'next_run_at', 'rare'];
 
 /** How many more rows than needed are looked at beside the double, for those that others are just claiming. */
 const spare = 32;
@@ -24,7 +31,7 @@ export function exchangeStatement({ table, slots }: TableNames, { settle, claim 
   const answers: string[] = [];
   if (claim !== undefined) {
     parts.push(...claimParts({ table, slots }, claim, values));
-    answers.push(`SELECT ${claimedColumns.join(', ')}, claim_token, priority, next_run_at FROM claimed`);
+    answers.push(`SELECT ${answered.join(', ')} FROM claimed`);
   }
   if (completed.length > 0) {
     const leases = values.bindLeases(completed);
@@ -86,9 +93,9 @@ function updateSettled(table: string, { ids, tokens }: BoundLeases, outcomes: st
 
 /** Comparing the two numbers first spares the search for lost ones where there are none. */
 function lostOf(part: string, { ids, tokens }: BoundLeases): string {
-  const unread = claimedColumns.slice(1).map((column) => `NULL AS ${column}`);
+  const told: Readonly<Record<string, string>> = { id: 'g.id', claim_token: 'g.token::text' };
   return `
-    SELECT g.id, ${unread.join(', ')}, g.token::text AS claim_token, NULL AS priority, NULL AS next_run_at
+    SELECT ${answered.map((column) => `${told[column] ?? 'NULL'} AS ${column}`).join(', ')}
     FROM unnest(${ids}, ${tokens}) AS g(id, token)
     WHERE (SELECT count(*) FROM ${part}) < cardinality(${ids})
       AND NOT EXISTS (SELECT FROM ${part} AS p WHERE p.token = g.token)`;
@@ -109,7 +116,7 @@ function claimParts(names: TableNames, claim: ClaimRequest, values: PgValues): r
       claimed_by = ${values.bind(claim.owner, 'text')},
       lease_until = ${pgMoment} + ${values.bind(claim.leaseMs, 'bigint')}
     WHERE j.ctid = ANY(ARRAY(SELECT due.ctid FROM due))
-    RETURNING ${claimedColumns.map((column) => `j.${column}`).join(', ')}, j.claim_token::text, j.priority, j.next_run_at
+    RETURNING ${plainColumns.map((column) => `j.${column}`).join(', ')}, j.claim_token::text, j.priority, j.next_run_at, ${rare} AS rare
   )`;
   return [...due, claimed];
 }

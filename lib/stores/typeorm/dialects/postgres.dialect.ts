@@ -129,12 +129,11 @@ export class PostgresDialect implements SqlDialect {
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const { rows } = await this.run(exchangeStatement(this.names, request));
-    const leaseMs = request.claim?.leaseMs ?? 0;
     const isLost = (row: (typeof rows)[number]): boolean => row['job_type'] === null;
     const lost = rows.filter(isLost).map((row) => ({ id: toText(row['id']), token: toText(row['claim_token']) }));
     return {
       lost: await tryTellCancelled(lost, (leases) => this.cancelledAmong(this.openPool(), leases)),
-      claimed: rows.filter((row) => !isLost(row)).map((row) => claimedJob(row, leaseMs)),
+      claimed: rows.filter((row) => !isLost(row)).map(claimedJob),
     };
   }
 
@@ -245,8 +244,11 @@ async function clientOf(runner: QueryRunner): Promise<PgQueryable> {
 }
 
 /** The end of its lease says when the server claimed it. */
-function claimedJob(row: Row, leaseMs: number): ClaimedJob {
-  return toClaimedJob(row, { token: toText(row['claim_token']), now: Number(row['lease_until']) - leaseMs });
+function claimedJob(row: Row): ClaimedJob {
+  const token = toText(row['claim_token']);
+  if (row['rare'] === null) return toClaimedJob(row, { token, now: 0 });
+  const { now, ...rare } = JSON.parse(toText(row['rare'])) as Row;
+  return toClaimedJob({ ...row, ...rare }, { token, now: Number(now) });
 }
 
 function say(client: PgQueryable, { text, values }: PgStatement): Promise<PgResult> {
