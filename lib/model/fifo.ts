@@ -12,6 +12,11 @@ export class Fifo<T> {
     return this.items[this.head];
   }
 
+  /** All items, the next one first. */
+  values(): readonly T[] {
+    return this.items.slice(this.head) as T[];
+  }
+
   push(item: T): void {
     this.items.push(item);
   }

@@ -21,6 +21,8 @@ export interface HandlerPolicyOptions {
   priority?: number | undefined;
   /** The queue that its persistent jobs wait in. A job's own `queue` wins over it. Default 'default'. */
   queue?: string | undefined;
+  /** At the most so many of these jobs run at the same time in one process, whatever workers are free. Default: no limit of their own. */
+  concurrency?: number | undefined;
   /** How long the rows of these jobs are kept when they are over. The memory queue has no rows and does not heed it. */
   retention?: RetentionOptions | undefined;
 }
@@ -33,6 +35,7 @@ export interface HandlerPolicy {
   readonly timeout?: number | undefined;
   readonly priority?: number | undefined;
   readonly queue?: string | undefined;
+  readonly concurrency?: number | undefined;
   readonly retention?: Retention | undefined;
   /** What payloads must fit. */
   readonly schema?: PayloadCheck | undefined;
@@ -46,6 +49,7 @@ const checks: Readonly<Record<keyof HandlerPolicyOptions, (name: string, value: 
   timeout: (name, value) => checkDuration(name, value),
   priority: checkPriority,
   queue: checkQueueName,
+  concurrency: (name, value) => checkInteger(name, value, 1, 10_000),
   retention: resolveRetention,
 };
 

@@ -24,6 +24,7 @@ import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
 import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
+import { ConcurrencyLimits } from './concurrency-limits.js';
 import { EnqueueLayers } from './enqueue-layers.js';
 import { jobOptions } from './job-options.js';
 import { checkNow, describeWork } from './memory-work.js';
@@ -264,6 +265,7 @@ export class JobQueue {
   private makeWorker(): Worker {
     const { events, clock, store, options, handlers } = this;
     const sink = this.parts.sink ?? jobsLogger();
+    const limits = new ConcurrencyLimits(handlers, options.handlers);
     const parts = {
       store,
       events,
@@ -274,13 +276,16 @@ export class JobQueue {
       desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
       seat: new SuspectSeat(),
       claimTypes: () => undefined,
+      limits: () => limits.get(),
+      held: () => worker.held(),
     };
-    return new Worker(parts, {
+    const worker: Worker = new Worker(parts, {
       pollMs: Infinity,
       leaseMs: 0,
       prefetch: 256,
       maxInterruptions: Infinity,
       owner: 'memory',
     });
+    return worker;
   }
 }

@@ -59,6 +59,12 @@ export class Crew {
     return [...this.running];
   }
 
+  /** Those that run, and those that will run next. */
+  held(): readonly Attempt[] {
+    const next = this.nextSuspect === undefined ? [] : [this.nextSuspect];
+    return [...this.running, ...this.buffer.values(), ...next];
+  }
+
   has(attempt: Attempt): boolean {
     return this.running.has(attempt);
   }
@@ -204,7 +210,8 @@ export class Crew {
     this.giveBack(attempt);
   }
 
-  private giveBack(attempt: Attempt): void {
+  /** Gives back a claim that has not started. */
+  giveBack(attempt: Attempt): void {
     const outcome: Outcome = { kind: 'released', delayMs: 0 };
     this.parts.settler.add(attempt, { outcome });
   }

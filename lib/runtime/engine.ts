@@ -8,7 +8,8 @@ import { Pruner, type PrunerParts } from './pruner.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { SuspectSeat } from './suspect-seat.js';
 import { Upkeep } from './upkeep.js';
-import { Worker, type WorkerParts, type WorkerSettings } from './worker.js';
+import { Worker } from './worker.js';
+import type { WorkerParts, WorkerSettings } from './worker-parts.js';
 
 export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
   /** Queues that have workers of their own, and how many. */
@@ -18,7 +19,7 @@ export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
   readonly interruptionBackoffMs: number;
 }
 
-export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat'> {
+export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat' | 'held'> {
   readonly identity: Pick<ProcessIdentity, 'isDead' | 'forget'>;
 }
 
@@ -50,10 +51,11 @@ export class Engine {
   ) {
     const { store, events, clock, claimTypes, identity } = parts;
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
-    const held = (): readonly Lease[] => this.keeper.attempts().map(({ job }) => job);
-    const disown = (): Promise<number> => withDeadline(store.disown(settings.owner, held()), answerMs);
+    const claims = (): readonly Lease[] => this.keeper.attempts().map(({ job }) => job);
+    const disown = (): Promise<number> => withDeadline(store.disown(settings.owner, claims()), answerMs);
     const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
-    const shared = { ...parts, keeper: this.keeper, desk, seat: new SuspectSeat() };
+    const held = (): readonly string[] => this.staff.flatMap(({ worker }) => worker.held());
+    const shared = { ...parts, keeper: this.keeper, desk, seat: new SuspectSeat(), held };
     const named = Object.entries(settings.queues);
     const rest: QueueScope | undefined = named.length === 0 ? undefined : { except: named.map(([queue]) => queue) };
     const workerOf = (queues: QueueScope | undefined): Worker => new Worker(shared, { ...settings, queues });

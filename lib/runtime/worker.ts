@@ -1,49 +1,16 @@
-import { Attempt, type JobLoggerFactory } from '../execution/attempt.js';
-import type { Executor } from '../execution/executor.js';
-import type { Clock } from '../model/clock.js';
-import type { JobEvents } from '../model/events.js';
+import { Attempt } from '../execution/attempt.js';
 import type { ClaimedJob, Lease } from '../model/job.js';
-import type { ClaimRequest, ExchangeResult, JobStore, QueueScope } from '../stores/job-store.js';
-import type { ClaimDesk } from './claim-desk.js';
+import type { ClaimRequest, ExchangeResult } from '../stores/job-store.js';
 import { Crew } from './crew.js';
 import { withDeadline } from './deadline.js';
-import type { LeaseKeeper } from './lease-keeper.js';
 import { LookAhead } from './look-ahead.js';
 import { Loop } from './loop.js';
 import { Outage } from './outage.js';
 import { settlementsOf, Settler, type Ended } from './settler.js';
-import type { SuspectSeat } from './suspect-seat.js';
 import { Suspicion } from './suspicion.js';
+import { capTypes } from './type-caps.js';
 import { Watch } from './watch.js';
-
-export interface WorkerSettings {
-  /** Rest between two looks at an idle store, milliseconds; `Infinity` where the store tells of every due job. */
-  readonly pollMs: number;
-  readonly leaseMs: number;
-  /** Most jobs claimed ahead of free workers. */
-  readonly prefetch: number;
-  /** A job interrupted this often ends failed. */
-  readonly maxInterruptions: number;
-  /** The name of this process in the store. */
-  readonly owner: string;
-  /** The queues to claim from; `undefined` means all of them. */
-  readonly queues?: QueueScope | undefined;
-}
-
-export interface WorkerParts {
-  readonly store: JobStore;
-  readonly executor: Executor;
-  readonly events: JobEvents;
-  readonly clock: Clock;
-  readonly makeLogger: JobLoggerFactory;
-  /** Absent where leases never end. */
-  readonly keeper: LeaseKeeper | undefined;
-  /** Shared by all workers of this owner, like the seat. */
-  readonly desk: ClaimDesk;
-  readonly seat: SuspectSeat;
-  /** The types to claim; `undefined` means any. Asked before each claim, so that handlers may come later. */
-  readonly claimTypes: () => readonly string[] | undefined;
-}
+import type { WorkerParts, WorkerSettings } from './worker-parts.js';
 
 /** Most outcomes in one statement. */
 const largestBatch = 2_000;
@@ -98,6 +65,11 @@ export class Worker {
   /** These claims stand no longer: their jobs were cancelled. */
   cancel(claims: readonly Lease[]): void {
     for (const { token } of claims) this.crew.cancel(token);
+  }
+
+  /** The types of the jobs that run, or will run next. */
+  held(): readonly string[] {
+    return this.crew.held().map(({ type }) => type);
   }
 
   /** Attempts that are under way. */
@@ -216,9 +188,18 @@ export class Worker {
     for (const job of claimed) {
       const isSuspect = job.interruptions > this.mostInnocent;
       if (isSuspect) this.suspicion?.saw(this.parts.clock.monotonic());
-      this.crew.admit(this.hold(job, sentAt), isSuspect);
+      const isSurplus = this.isFull(job.type);
+      const attempt = this.hold(job, sentAt);
+      if (isSurplus) this.crew.giveBack(attempt);
+      else this.crew.admit(attempt, isSuspect);
     }
     this.crew.fill();
+  }
+
+  /** A type may lie in several streams, of which a claim takes the most from each. */
+  private isFull(type: string): boolean {
+    const { limits, held } = this.parts;
+    return capTypes(undefined, limits(), held).caps?.[type] === 0;
   }
 
   private hold(job: ClaimedJob, sentAt: number): Attempt {
@@ -234,19 +215,19 @@ export class Worker {
     const { free, waiting, hasSuspect } = this.crew;
     const isStocked = free <= 0 && waiting * 2 > ahead;
     const limit = isStocked ? 0 : free + ahead;
-    const types = this.parts.claimTypes();
+    const { types, caps } = capTypes(this.parts.claimTypes(), this.parts.limits(), this.parts.held);
     const { queues } = this.settings;
     if (types?.length === 0) return undefined;
     // A stream is not held up for a suspect: that may come when the next jobs are at hand.
     const mayWait = ahead > 0 ? isStocked : free > 0;
     if (mayWait && !hasSuspect && this.suspicion?.isDue(now) === true) {
       this.suspicion.asked(now);
-      return this.claim({ types, queues, limit: 1, mostInterruptions: undefined });
+      return this.claim({ types, caps, queues, limit: 1, mostInterruptions: undefined });
     }
     const isCareful = hasSuspect || this.suspicion?.isAwake(now) === true;
     return limit <= 0
       ? undefined
-      : this.claim({ types, queues, limit, mostInterruptions: isCareful ? this.mostInnocent : undefined });
+      : this.claim({ types, caps, queues, limit, mostInterruptions: isCareful ? this.mostInnocent : undefined });
   }
 
   private claim(wanted: Omit<ClaimRequest, 'owner' | 'leaseMs'>): ClaimRequest {

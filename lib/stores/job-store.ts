@@ -21,6 +21,8 @@ export interface ClaimRequest {
   readonly types: readonly string[] | undefined;
   /** The queues whose jobs may be claimed. Default: all of them. */
   readonly queues?: QueueScope | undefined;
+  /** How many jobs at the most of some types; where they lie in several streams, of each. Default: any number. */
+  readonly caps?: Readonly<Record<string, number>> | undefined;
   /** How many jobs at the most; at least 1. */
   readonly limit: number;
   /** The claiming process; goes into `claimed_by`. */

@@ -119,6 +119,23 @@ export function describeJobStore(fixture: JobStoreFixture): void {
       expect((await claim(store)).map(({ id }) => id)).toEqual([due.id]);
     });
 
+    it('takes at the most so many of a type, and no fewer of the others', async () => {
+      await store.insert(someJobs(4));
+      await store.insert(someJobs(3, { type: 'constructor' }));
+      await store.insert(someJobs(2, { type: 'other' }));
+      const types = ['work', 'constructor', 'other'];
+      const count = (jobs: readonly ClaimedJob[], type: string): number =>
+        jobs.filter((job) => job.type === type).length;
+
+      const first = await claim(store, { types, caps: { work: 2, other: 0 } });
+      const second = await claim(store, { types, caps: { work: 0 } });
+      const third = await claim(store, { types });
+
+      expect(types.map((type) => count(first, type))).toEqual([2, 3, 0]);
+      expect(types.map((type) => count(second, type))).toEqual([0, 0, 2]);
+      expect(types.map((type) => count(third, type))).toEqual([2, 0, 0]);
+    });
+
     it('takes no job twice', async () => {
       await store.insert(someJobs(3));
 

@@ -2,6 +2,7 @@ import type { Clock } from '../../model/clock.js';
 import { enqueueResult, type EnqueueResult } from '../../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../../model/job.js';
 import type {
+  ClaimRequest,
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
@@ -105,7 +106,7 @@ export class MemoryStore implements JobStore {
       if (!this.settle(settlement)) lost.push({ id: settlement.id, token: settlement.token });
     }
     if (request.settle.length > 0) this.onSettled();
-    return Promise.resolve({ lost, claimed: this.claim(request.claim?.limit ?? 0) });
+    return Promise.resolve({ lost, claimed: request.claim === undefined ? [] : this.claim(request.claim) });
   }
 
   extend(leases: readonly Lease[]): Promise<readonly Lease[]> {
@@ -149,11 +150,12 @@ export class MemoryStore implements JobStore {
     return Promise.resolve();
   }
 
-  private claim(limit: number): ClaimedJob[] {
+  private claim({ limit, caps = {} }: ClaimRequest): ClaimedJob[] {
     this.line.promote();
     const claimed: ClaimedJob[] = [];
+    const left = new Map(Object.entries(caps));
     while (claimed.length < limit) {
-      const next = this.line.shift();
+      const next = this.line.shift(left);
       if (next === undefined) break;
       claimed.push(this.hand(next));
     }

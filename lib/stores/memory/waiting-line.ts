@@ -34,19 +34,21 @@ export class WaitingLine {
   private readonly later = new Heap<WaitingJob>(
     (a, b) => a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order),
   );
+  /** By type, what is due and has to wait for others of its type. */
+  private readonly aside = new Map<string, Lanes<NewJob | WaitingJob>>();
   private gone = 0;
   private timer: { readonly at: number; readonly stop: () => void } | undefined;
 
   constructor(private readonly parts: WaitingLineParts) {}
 
   get size(): number {
-    return this.due.size + this.later.size - this.gone;
+    return this.due.size + this.asideSize + this.later.size - this.gone;
   }
 
   /** Whether some job is due, or becomes so until `moment` (monotonic). */
   isAnyDueUntil(moment: number): boolean {
     const soonest = this.later.peek();
-    return this.due.size > 0 || (soonest !== undefined && soonest.dueAt <= moment);
+    return this.due.size + this.asideSize > 0 || (soonest !== undefined && soonest.dueAt <= moment);
   }
 
   /** Takes a job that is due. */
@@ -79,15 +81,49 @@ export class WaitingLine {
   remove(id: string): NewJob | undefined {
     const isMeant = (item: NewJob | WaitingJob): boolean =>
       'job' in item ? item.job.id === id && item.isGone !== true : item.id === id;
-    const found = this.due.remove(isMeant) ?? this.later.remove(isMeant);
+    const found = this.due.remove(isMeant) ?? this.removeAside(isMeant) ?? this.later.remove(isMeant);
     this.armTimer();
     return found === undefined || !('job' in found) ? found : found.job;
   }
 
-  /** Hands out the next job that is due. To be called after `promote`. */
-  shift(): NewJob | WaitingJob | undefined {
+  /**
+   * Hands out the next job that is due. To be called after `promote`.
+   *
+   * @param left Of some types, how many jobs may be handed out still; counted down. What may not waits aside, where it holds up nobody.
+   */
+  shift(left: Map<string, number>): NewJob | WaitingJob | undefined {
+    return this.shiftAside(left) ?? this.shiftDue(left);
+  }
+
+  private shiftAside(left: Map<string, number>): NewJob | WaitingJob | undefined {
+    for (const [type, lane] of this.aside) {
+      if (left.get(type) === 0) continue;
+      const next = this.nextOf(lane);
+      if (next === undefined) continue;
+      countDown(left, type);
+      return next;
+    }
+    return undefined;
+  }
+
+  private shiftDue(left: Map<string, number>): NewJob | WaitingJob | undefined {
     for (;;) {
-      const next = this.due.shift();
+      const next = this.nextOf(this.due);
+      if (next === undefined) return undefined;
+      const { type } = jobOf(next);
+      if (left.get(type) !== 0) {
+        countDown(left, type);
+        return next;
+      }
+      const lane = this.aside.get(type) ?? new Lanes<NewJob | WaitingJob>();
+      this.aside.set(type, lane);
+      lane.push(next, jobOf(next).priority);
+    }
+  }
+
+  private nextOf(lanes: Lanes<NewJob | WaitingJob>): NewJob | WaitingJob | undefined {
+    for (;;) {
+      const next = lanes.shift();
       if (next === undefined || !('job' in next)) return next;
       const current = this.current(next);
       if (current !== undefined) return current;
@@ -110,6 +146,7 @@ export class WaitingLine {
   }
 
   clear(): void {
+    this.aside.clear();
     this.due.clear();
     this.later.clear();
     this.gone = 0;
@@ -119,6 +156,20 @@ export class WaitingLine {
   stopTimer(): void {
     this.timer?.stop();
     this.timer = undefined;
+  }
+
+  private get asideSize(): number {
+    let size = 0;
+    for (const lane of this.aside.values()) size += lane.size;
+    return size;
+  }
+
+  private removeAside(isMeant: (item: NewJob | WaitingJob) => boolean): NewJob | WaitingJob | undefined {
+    for (const lane of this.aside.values()) {
+      const found = lane.remove(isMeant);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   /** What has become of an entry that was due: nothing where it is not due any more. */
@@ -151,4 +202,13 @@ export class WaitingLine {
     };
     this.timer = { at: next.dueAt, stop: startTimer(next.dueAt - this.parts.clock.monotonic(), fire) };
   }
+}
+
+function jobOf(item: NewJob | WaitingJob): NewJob {
+  return 'job' in item ? item.job : item;
+}
+
+function countDown(left: Map<string, number>, type: string): void {
+  const more = left.get(type);
+  if (more !== undefined) left.set(type, more - 1);
 }

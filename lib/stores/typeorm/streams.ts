@@ -1,4 +1,4 @@
-import type { QueueScope } from '../job-store.js';
+import type { ClaimRequest, QueueScope } from '../job-store.js';
 import { pauseSlot } from './slot.js';
 import { toText, type Row } from './job-row.js';
 
@@ -38,4 +38,9 @@ export function openStreams(rows: readonly Row[]): readonly Stream[] {
 
 export function isPaused({ type, queue }: Stream, slots: ReadonlySet<unknown>): boolean {
   return slots.has(pauseSlot({ kind: 'type', name: type })) || slots.has(pauseSlot({ kind: 'queue', name: queue }));
+}
+
+/** How many jobs of a type a claim may take at the most, where it has a limit. */
+export function capOf(caps: ClaimRequest['caps'], type: string): number | undefined {
+  return caps !== undefined && Object.hasOwn(caps, type) ? caps[type] : undefined;
 }

@@ -54,6 +54,7 @@ describe('cancelling a claim', () => {
         executor: new Executor(registry, { backoff: defaultBackoff, timeout: 0 }),
         makeLogger: () => silent,
         claimTypes: () => registry.types(),
+        limits: () => new Map<string, number>(),
         identity: { isDead: () => Promise.resolve(false), forget: () => Promise.resolve() },
       },
       {

@@ -48,6 +48,7 @@ function setUp(overrides: Partial<EngineSettings> = {}): Rig {
       executor: new Executor(registry, { backoff: defaultBackoff, timeout: 0 }),
       makeLogger: () => silent,
       claimTypes: () => registry.types(),
+      limits: () => new Map<string, number>(),
       identity: { isDead: () => Promise.resolve(false), forget: () => Promise.resolve() },
     },
     { ...settings, ...overrides },

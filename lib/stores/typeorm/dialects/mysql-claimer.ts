@@ -3,7 +3,7 @@ import type { ClaimedJob } from '../../../model/job.js';
 import type { ClaimRequest } from '../../job-store.js';
 import { toClaimedJob, toText, type Row } from '../job-row.js';
 import type { TableNames } from '../admin/sql-text.js';
-import { compareDue, isInScope, openStreams } from '../streams.js';
+import { capOf, compareDue, isInScope, openStreams } from '../streams.js';
 import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
 import {
   candidatesStatement,
@@ -42,13 +42,15 @@ export class MysqlClaimer {
     private readonly names: TableNames,
   ) {}
 
-  async candidates({ types, queues, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {
+  async candidates({ types, queues, caps, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {
     const most = this.reach(limit);
     const rows = await this.connections.use(async (connection) => {
       const found = await run(connection, streamsStatement(this.names, types));
-      const streams = openStreams(found.rows).filter(({ queue }) => isInScope(queue, queues));
+      const streams = openStreams(found.rows).filter(
+        ({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0,
+      );
       if (streams.length === 0) return [];
-      const candidature = { streams, limit: most, mostInterruptions };
+      const candidature = { streams, caps, limit: most, mostInterruptions };
       return (await run(connection, candidatesStatement(this.names.table, candidature))).rows;
     });
     return { ids: rows.map((row) => toText(row['id'])), isCut: rows.length >= most };

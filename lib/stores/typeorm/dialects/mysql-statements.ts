@@ -1,11 +1,12 @@
 import { lineStart, longestHistory } from '../../../model/attempt-history.js';
 import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
+import type { ClaimRequest } from '../../job-store.js';
 import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
 import { claimedColumns, toNewRow, type SettledRow } from '../job-row.js';
 import type { TableNames } from '../admin/sql-text.js';
 import { pausesType } from '../slot.js';
-import type { Stream } from '../streams.js';
+import { capOf, type Stream } from '../streams.js';
 import { execute, type MysqlConnection, type MysqlResult, type MysqlValue } from './mysql-pool.js';
 
 /** A text with its values, for the binary protocol. */
@@ -95,6 +96,8 @@ export function textBinding(binding: TextBinding) {
 /** Which jobs to try for, and how many. */
 export interface Candidature {
   readonly streams: readonly Stream[];
+  /** How many at the most of some types. */
+  readonly caps?: ClaimRequest['caps'];
   readonly limit: number;
   readonly mostInterruptions?: number | undefined;
 }
@@ -103,15 +106,16 @@ export interface Candidature {
  * The jobs that are due, without a lock and without their payloads: the ids to try for. Each stream is looked up on its own in the
  * index, so that jobs of others, and those that are not due yet, cost nothing however many lie in front.
  */
-export function candidatesStatement(table: string, { streams, limit, mostInterruptions }: Candidature): MysqlStatement {
+export function candidatesStatement(table: string, candidature: Candidature): MysqlStatement {
+  const { streams, limit, mostInterruptions, caps } = candidature;
   const most = powerOfTwo(limit);
   const spared = mostInterruptions === undefined ? '' : ' AND interruptions <= ?';
-  const ofStream = `(SELECT id, priority, next_run_at FROM ${table}
+  const ofStream = ({ type }: Stream): string => `(SELECT id, priority, next_run_at FROM ${table}
     WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority = ? AND next_run_at <= ${mysqlNowMs}${spared}
-    ORDER BY next_run_at, id LIMIT ${most})`;
+    ORDER BY next_run_at, id LIMIT ${Math.min(most, capOf(caps, type) ?? most)})`;
   const last = mostInterruptions === undefined ? [] : [mostInterruptions];
   return {
-    text: `${streams.map(() => ofStream).join(' UNION ALL ')} ORDER BY priority, next_run_at, id LIMIT ${most}`,
+    text: `${streams.map(ofStream).join(' UNION ALL ')} ORDER BY priority, next_run_at, id LIMIT ${most}`,
     values: streams.flatMap(({ type, queue, priority }) => [type, queue, priority, ...last]),
   };
 }

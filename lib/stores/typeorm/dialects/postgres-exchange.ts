@@ -131,7 +131,7 @@ function claimParts(names: TableNames, claim: ClaimRequest, values: PgValues): r
  */
 function dueParts(names: TableNames, claim: ClaimRequest, values: PgValues): readonly string[] {
   const { table } = names;
-  const { limit, mostInterruptions } = claim;
+  const { limit, mostInterruptions, caps } = claim;
   const spared =
     mostInterruptions === undefined
       ? ''
@@ -142,7 +142,7 @@ function dueParts(names: TableNames, claim: ClaimRequest, values: PgValues): rea
       WHERE j.status = '${Pending}' AND j.job_type = s.job_type AND j.queue = s.queue AND j.priority = s.priority
         AND j.next_run_at <= ${pgMoment}${spared}
       ORDER BY j.next_run_at, j.id
-      LIMIT ${most}`;
+      LIMIT ${caps === undefined ? most : `LEAST(${most}, s.most)`}`;
   const most = values.bind(limit, 'integer');
   const look = values.bind(limit * 2 + spare, 'integer');
   const walk = (rows: string): string => `SELECT d.ctid FROM streams AS s CROSS JOIN LATERAL (${dueOf(rows)}`;
@@ -198,7 +198,7 @@ function crowdParts(walk: string, { look, most }: { readonly look: string; reado
 /** One step in the index for each stream that has pending jobs, due or not. */
 function streamParts(
   { table, slots }: TableNames,
-  { types, queues }: ClaimRequest,
+  { types, queues, caps }: ClaimRequest,
   values: PgValues,
 ): readonly string[] {
   const wanted = types === undefined ? 'types' : `unnest(${values.bindTexts(types)})`;
@@ -214,10 +214,18 @@ function streamParts(
     SELECT w.job_type, h.queue, h.priority
     FROM all_streams AS w CROSS JOIN LATERAL (${head(' AND (j.queue, j.priority) > (w.queue, w.priority)')}) AS h
   )`;
-  const streams = `streams AS MATERIALIZED (SELECT job_type, queue, priority FROM all_streams AS s
-    WHERE ${isRunning(slots)}${inScope(queues, values)}
+  const capped = caps === undefined ? undefined : bindCaps(caps, values);
+  const streams = `streams AS MATERIALIZED (
+    SELECT s.job_type, s.queue, s.priority${capped === undefined ? '' : ', c.most'}
+    FROM all_streams AS s${capped === undefined ? '' : ` LEFT JOIN ${capped} ON c.job_type = s.job_type`}
+    WHERE ${isRunning(slots)}${inScope(queues, values)}${capped === undefined ? '' : ' AND c.most IS DISTINCT FROM 0'}
   )`;
   return [...(types === undefined ? [pendingTypesPart(table)] : []), all, streams];
+}
+
+function bindCaps(caps: Readonly<Record<string, number>>, values: PgValues): string {
+  const types = values.bindTexts(Object.keys(caps));
+  return `unnest(${types}, ${values.bindPlain(Object.values(caps), 'integer')}) AS c(job_type, most)`;
 }
 
 /** Neither its type nor its queue is paused: one look at a key of a small table. */

@@ -21,7 +21,7 @@ import {
   toText,
   type Row,
 } from '../job-row.js';
-import { compareDue, isInScope, isPaused, toStream, type Stream } from '../streams.js';
+import { capOf, compareDue, isInScope, isPaused, toStream, type Stream } from '../streams.js';
 import type { SqlNames } from '../table-name.js';
 import { SqliteAdmission } from './sqlite-admission.js';
 import { markCancelled } from '../lost-leases.js';
@@ -29,6 +29,13 @@ import type { SqliteHandle } from './sqlite-handle.js';
 import { SqliteStatements } from './sqlite-statements.js';
 
 const unlimited = Number.MAX_SAFE_INTEGER;
+
+/** What a look for due jobs keeps to: the moment and the interruptions, and how many. */
+interface DueLimits {
+  readonly bounds: readonly number[];
+  readonly caps: ClaimRequest['caps'];
+  readonly limit: number;
+}
 
 /** The verbs on one connection, synchronous; whoever calls them sees to the transaction. Row by row is as fast as any list here. */
 export class SqliteJobs {
@@ -63,7 +70,7 @@ export class SqliteJobs {
 
   /** Due jobs, of the lowest priority first, then the oldest. */
   due(request: ClaimRequest, now: number): readonly Row[] {
-    const { types = this.pendingTypes(), queues, limit, mostInterruptions = unlimited } = request;
+    const { types = this.pendingTypes(), queues, caps, limit, mostInterruptions = unlimited } = request;
     const paused = new Set(
       this.statements
         .get('pauses')
@@ -72,12 +79,15 @@ export class SqliteJobs {
     );
     const streams = types
       .flatMap((type) => this.streamsOf(type))
-      .filter((stream) => isInScope(stream.queue, queues) && !isPaused(stream, paused));
+      .filter(
+        (stream) => isInScope(stream.queue, queues) && capOf(caps, stream.type) !== 0 && !isPaused(stream, paused),
+      );
     const [only] = streams;
     if (only === undefined) return [];
-    const bounds = [now, mostInterruptions, limit];
-    if (streams.length > 1) return this.dueOfMany(streams, bounds, limit);
-    return this.statements.get('due').all(only.type, only.queue, only.priority, ...bounds);
+    const bounds = [now, mostInterruptions];
+    if (streams.length > 1) return this.dueOfMany(streams, { bounds, caps, limit });
+    const most = Math.min(limit, capOf(caps, only.type) ?? limit);
+    return this.statements.get('due').all(only.type, only.queue, only.priority, ...bounds, most);
   }
 
   /** Marks what `due` found in the same transaction. */
@@ -184,11 +194,11 @@ export class SqliteJobs {
   }
 
   /** Merges the cursors of all streams, so that no more rows are read than are wanted, and one more of each stream. */
-  private dueOfMany(streams: readonly Stream[], bounds: readonly number[], limit: number): readonly Row[] {
+  private dueOfMany(streams: readonly Stream[], { bounds, caps, limit }: DueLimits): readonly Row[] {
     // All of them first: what keeps one from being prepared must leave no cursor open, which would block the connection for ever.
     const looks = streams.map((stream, index) => ({ stream, statement: this.statements.get('due', index) }));
     const cursors = looks.map(({ stream: { type, queue, priority }, statement }) =>
-      statement.iterate(type, queue, priority, ...bounds),
+      statement.iterate(type, queue, priority, ...bounds, Math.min(limit, capOf(caps, type) ?? limit)),
     );
     try {
       return mergeByDue(cursors, limit);

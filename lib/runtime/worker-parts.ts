@@ -1,0 +1,41 @@
+import type { JobLoggerFactory } from '../execution/attempt.js';
+import type { Executor } from '../execution/executor.js';
+import type { Clock } from '../model/clock.js';
+import type { JobEvents } from '../model/events.js';
+import type { JobStore, QueueScope } from '../stores/job-store.js';
+import type { ClaimDesk } from './claim-desk.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+import type { SuspectSeat } from './suspect-seat.js';
+
+export interface WorkerSettings {
+  /** Rest between two looks at an idle store, milliseconds; `Infinity` where the store tells of every due job. */
+  readonly pollMs: number;
+  readonly leaseMs: number;
+  /** Most jobs claimed ahead of free workers. */
+  readonly prefetch: number;
+  /** A job interrupted this often ends failed. */
+  readonly maxInterruptions: number;
+  /** The name of this process in the store. */
+  readonly owner: string;
+  /** The queues to claim from; `undefined` means all of them. */
+  readonly queues?: QueueScope | undefined;
+}
+
+export interface WorkerParts {
+  readonly store: JobStore;
+  readonly executor: Executor;
+  readonly events: JobEvents;
+  readonly clock: Clock;
+  readonly makeLogger: JobLoggerFactory;
+  /** Absent where leases never end. */
+  readonly keeper: LeaseKeeper | undefined;
+  /** Shared by all workers of this owner, like the seat. */
+  readonly desk: ClaimDesk;
+  readonly seat: SuspectSeat;
+  /** The types to claim; `undefined` means any. Asked before each claim, so that handlers may come later. */
+  readonly claimTypes: () => readonly string[] | undefined;
+  /** How many jobs of a type may run at the same time in this process. Asked before each claim as well. */
+  readonly limits: () => ReadonlyMap<string, number>;
+  /** The types of the jobs that all workers of this owner run, or will run next. */
+  readonly held: () => Iterable<string>;
+}

@@ -1,0 +1,69 @@
+import { forEachDatabase } from '../support/databases.js';
+import { QueueRig } from '../support/queue-rig.js';
+import { until } from '../support/until.js';
+
+/** Counts how many run at the same time, by type. */
+class Meter {
+  readonly most = new Map<string, number>();
+  readonly done = new Map<string, number>();
+  private readonly now = new Map<string, number>();
+
+  handler(type: string, ms = 2): () => Promise<void> {
+    return async () => {
+      const running = (this.now.get(type) ?? 0) + 1;
+      this.now.set(type, running);
+      this.most.set(type, Math.max(this.most.get(type) ?? 0, running));
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      this.now.set(type, (this.now.get(type) ?? 0) - 1);
+      this.done.set(type, (this.done.get(type) ?? 0) + 1);
+    };
+  }
+}
+
+forEachDatabase((database) => {
+  let rig: QueueRig;
+
+  beforeEach(async () => {
+    rig = new QueueRig(await database.connect());
+  });
+
+  afterEach(async () => {
+    await rig.close();
+    await database.clear();
+  });
+
+  it('runs no more jobs of a type at a time than its handler says, over all queues and priorities, and all of them', async () => {
+    const queue = await rig.queue({ workers: 6, queues: { side: 4 } });
+    const meter = new Meter();
+    queue.register('narrow', meter.handler('narrow'), { concurrency: 2 });
+    queue.register('wide', meter.handler('wide', 20));
+    await queue.enqueueMany(
+      Array.from({ length: 60 }, (_, index) => ({
+        type: 'narrow',
+        priority: index % 3,
+        queue: index % 5 === 0 ? 'side' : 'default',
+      })),
+    );
+    await queue.enqueueMany(Array.from({ length: 12 }, () => ({ type: 'wide' })));
+
+    await queue.start();
+    await until(() => meter.done.get('narrow') === 60 && meter.done.get('wide') === 12);
+    await queue.stop();
+
+    expect(meter.most.get('narrow')).toBe(2);
+    expect(meter.most.get('wide')).toBeGreaterThan(2);
+    expect(await rig.rows()).toEqual([]);
+  });
+
+  it('obeys the option handlers before what the handler says, also where any type is claimed', async () => {
+    const queue = await rig.queue({ workers: 6, unknownTypes: 'fail', handlers: { narrow: { concurrency: 1 } } });
+    const meter = new Meter();
+    queue.register('narrow', meter.handler('narrow'), { concurrency: 5 });
+    await queue.enqueueMany(Array.from({ length: 20 }, () => ({ type: 'narrow' })));
+
+    await queue.start();
+    await until(() => meter.done.get('narrow') === 20);
+
+    expect(meter.most.get('narrow')).toBe(1);
+  });
+});
