@@ -148,6 +148,9 @@ forEachDatabase((database) => {
         createdAt: 'number',
         finishedAt: 'number',
         lastError: 'string',
+        queue: 'string',
+        priority: 'number',
+        history: 'object',
         payload: 'object',
       });
       expect(job).toMatchObject({ attempts: 11, finishedAt: 9_007_199_254_740_991, lastError: 'boom' });

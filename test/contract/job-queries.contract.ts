@@ -71,6 +71,14 @@ export function describeJobQueries(fixture: JobQueriesFixture): void {
         lastError: undefined,
         claimedBy: undefined,
         leaseUntil: undefined,
+        queue: 'default',
+        priority: 0,
+        uniqueKey: undefined,
+        tags: undefined,
+        expiresAt: undefined,
+        timeout: undefined,
+        history: [],
+        result: undefined,
         payload: '{"a":1}',
       });
     });

@@ -30,7 +30,7 @@ export const wideTable = {
       run_at bigint NOT NULL,
       created_at bigint NOT NULL,
       last_error text,
-      token uuid,
+      token bigint,
       lease_until bigint
     );
     CREATE INDEX jobs_due ON jobs (job_type, run_at, id) WHERE status = 'pending';
@@ -46,7 +46,7 @@ export const wideTable = {
   exchange: {
     name: 'exchange',
     text: `
-      WITH finished AS (DELETE FROM jobs WHERE id = ANY($1::uuid[]) AND token = ANY($2::uuid[])),
+      WITH finished AS (DELETE FROM jobs WHERE id = ANY($1::uuid[]) AND token = ANY($2::bigint[])),
       due AS (
         SELECT ctid FROM jobs
         WHERE status = 'pending' AND job_type = 'noop' AND run_at <= (SELECT ${nowMs})
@@ -55,7 +55,7 @@ export const wideTable = {
         FOR UPDATE SKIP LOCKED
       )
       UPDATE jobs
-      SET status = 'running', token = gen_random_uuid(), lease_until = (SELECT ${nowMs}) + ${leaseMs}
+      SET status = 'running', token = (random() * 9e15)::bigint, lease_until = (SELECT ${nowMs}) + ${leaseMs}
       WHERE ctid = ANY(ARRAY(SELECT ctid FROM due))
       RETURNING id, payload, token, attempts, max_retries`,
   },

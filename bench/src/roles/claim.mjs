@@ -7,7 +7,7 @@ import { libraryModule } from '../library.mjs';
 import { median } from '../statistics.mjs';
 
 const { resolvePersistentOptions } = await libraryModule('model/queue-options.js');
-const { storeSettings } = await libraryModule('queues/persistent-job-queue.js');
+const { storeSettings } = await libraryModule('queues/store-settings.js');
 const { openTypeOrmStore } = await libraryModule('stores/open-typeorm-store.js');
 
 const batch = 100;

@@ -71,17 +71,10 @@ export class SqliteJobs {
   /** Due jobs, of the lowest priority first, then the oldest. */
   due(request: ClaimRequest, now: number): readonly Row[] {
     const { types = this.pendingTypes(), queues, caps, limit, mostInterruptions = unlimited } = request;
-    const paused = new Set(
-      this.statements
-        .get('pauses')
-        .all()
-        .map((row) => row['slot']),
-    );
-    const streams = types
+    const found = types
       .flatMap((type) => this.streamsOf(type))
-      .filter(
-        (stream) => isInScope(stream.queue, queues) && capOf(caps, stream.type) !== 0 && !isPaused(stream, paused),
-      );
+      .filter(({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0);
+    const streams = this.withoutPaused(found);
     const [only] = streams;
     if (only === undefined) return [];
     const bounds = [now, mostInterruptions];
@@ -180,6 +173,18 @@ export class SqliteJobs {
       line === null ? null : lineAt(now, line),
     ];
     return this.statements.get('settle').run(status, ...outcome, status, id, token).changes > 0;
+  }
+
+  /** An idle process, which finds no stream, does not even look at the pauses. */
+  private withoutPaused(streams: readonly Stream[]): readonly Stream[] {
+    if (streams.length === 0) return streams;
+    const paused = new Set(
+      this.statements
+        .get('pauses')
+        .all()
+        .map((row) => row['slot']),
+    );
+    return streams.filter((stream) => !isPaused(stream, paused));
   }
 
   /** One step in the index for each stream. */
