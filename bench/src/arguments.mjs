@@ -17,7 +17,7 @@ const options = {
   only: { type: 'string', multiple: true },
   contestants: { type: 'string', multiple: true },
   'write-docs': { type: 'boolean', default: false },
-  render: { type: 'string' },
+  render: { type: 'string', multiple: true },
   help: { type: 'boolean', default: false },
 };
 
@@ -58,7 +58,10 @@ export function helpText() {
     line('--contestants <ids>', contestantIds.join(',')),
     ...Object.entries(numbers).map(([name, { value, about }]) => line(`--${name} <n>`, `${about}; default ${value}`)),
     line('--write-docs', 'writes docs/benchmarks.md as well'),
-    line('--render <file>', 'measures nothing, reports the results of an earlier run'),
+    line(
+      '--render <file>',
+      'measures nothing, reports the results of an earlier run; given more than once, of several as one',
+    ),
     '',
     'Servers: POSTGRES_URL, MYSQL_URL, REDIS_URL; SQLITE_FOLDER for the files. Each contestant gets databases of its own, named',
     'jobs_bench_*, which are removed afterwards. What does not answer is left out, and said.',

@@ -3,7 +3,7 @@ import { serverOf } from './contestants/index.mjs';
 import { kinds } from './kinds/index.mjs';
 import { describeMachine, describeVersions, findServers } from './machine.mjs';
 import { markdownOf } from './report/markdown.mjs';
-import { readResults, writeDocs, writeResults } from './report/results.mjs';
+import { joinResults, readResults, writeDocs, writeResults } from './report/results.mjs';
 
 const args = process.argv.slice(2);
 /** Progress goes beside the results, so that these can be sent elsewhere. */
@@ -11,7 +11,10 @@ const say = (line) => process.stderr.write(`${line}\n`);
 const wanted = understand();
 
 if (wanted.help) console.log(helpText());
-else await report(wanted.render === undefined ? await measure() : await readResults(wanted.render));
+else
+  await report(
+    wanted.render === undefined ? await measure() : joinResults(await Promise.all(wanted.render.map(readResults))),
+  );
 
 function understand() {
   try {

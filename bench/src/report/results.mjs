@@ -44,3 +44,19 @@ export async function writeDocs(results) {
 export async function readResults(file) {
   return JSON.parse(await readFile(file, 'utf8'));
 }
+
+/**
+ * One report of runs that measured different things on the same machine, one after the other.
+ *
+ * @param {Results[]} runs
+ * @returns {Results}
+ */
+export function joinResults(runs) {
+  const [first] = runs;
+  return {
+    ...first,
+    command: runs.map(({ command }) => command).join('; '),
+    rows: runs.flatMap(({ rows }) => rows),
+    attachments: runs.flatMap(({ attachments }) => attachments),
+  };
+}
