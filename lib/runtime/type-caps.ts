@@ -1,7 +1,7 @@
 /** What a claim may take: the types, and of some of them at the most so many jobs. */
 export interface CappedTypes {
   readonly types: readonly string[] | undefined;
-  readonly caps: Readonly<Record<string, number>> | undefined;
+  readonly caps: Record<string, number> | undefined;
 }
 
 /**
@@ -25,4 +25,12 @@ export function capTypes(
   // Without a prototype, so that any text can be a type.
   const caps = Object.assign(Object.create(null) as Record<string, number>, Object.fromEntries(left));
   return { types: types?.filter((type) => left.get(type) !== 0), caps };
+}
+
+/** Counts down for one more job of a type. Says whether there was room for it. */
+export function takeOne(caps: Record<string, number> | undefined, type: string): boolean {
+  const left = caps?.[type];
+  if (caps === undefined || left === undefined) return true;
+  caps[type] = Math.max(0, left - 1);
+  return left > 0;
 }

@@ -8,7 +8,7 @@ import { Loop } from './loop.js';
 import { Outage } from './outage.js';
 import { settlementsOf, Settler, type Ended } from './settler.js';
 import { Suspicion } from './suspicion.js';
-import { capTypes } from './type-caps.js';
+import { capTypes, takeOne } from './type-caps.js';
 import { Watch } from './watch.js';
 import type { WorkerParts, WorkerSettings } from './worker-parts.js';
 
@@ -185,21 +185,16 @@ export class Worker {
 
   private admit(claimed: readonly ClaimedJob[], sentAt: number): void {
     this.lookAhead.weigh(claimed);
+    const { caps } = capTypes(undefined, this.parts.limits(), this.parts.held);
     for (const job of claimed) {
       const isSuspect = job.interruptions > this.mostInnocent;
       if (isSuspect) this.suspicion?.saw(this.parts.clock.monotonic());
-      const isSurplus = this.isFull(job.type);
       const attempt = this.hold(job, sentAt);
-      if (isSurplus) this.crew.giveBack(attempt);
-      else this.crew.admit(attempt, isSuspect);
+      // A type may lie in several streams, of which a claim takes the most from each.
+      if (takeOne(caps, job.type)) this.crew.admit(attempt, isSuspect);
+      else this.crew.giveBack(attempt);
     }
     this.crew.fill();
-  }
-
-  /** A type may lie in several streams, of which a claim takes the most from each. */
-  private isFull(type: string): boolean {
-    const { limits, held } = this.parts;
-    return capTypes(undefined, limits(), held).caps?.[type] === 0;
   }
 
   private hold(job: ClaimedJob, sentAt: number): Attempt {

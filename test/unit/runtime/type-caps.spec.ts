@@ -1,4 +1,4 @@
-import { capTypes } from '../../../lib/runtime/type-caps.js';
+import { capTypes, takeOne } from '../../../lib/runtime/type-caps.js';
 
 describe('capTypes', () => {
   const limits = new Map([
@@ -33,5 +33,12 @@ describe('capTypes', () => {
 
     expect(capped).toEqual({ types: ['a'], caps: undefined });
     expect(looked).toEqual([]);
+  });
+
+  it('counts down as jobs come in', () => {
+    const { caps } = capTypes(undefined, limits, () => ['a']);
+
+    expect([takeOne(caps, 'a'), takeOne(caps, 'a'), takeOne(caps, 'c')]).toEqual([true, false, true]);
+    expect(takeOne(undefined, 'a')).toBe(true);
   });
 });
