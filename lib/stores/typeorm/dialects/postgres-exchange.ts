@@ -146,15 +146,17 @@ function dueParts(names: TableNames, claim: ClaimRequest, values: PgValues): rea
   const most = values.bind(limit, 'integer');
   const look = values.bind(limit * 2 + spare, 'integer');
   const walk = (rows: string): string => `SELECT d.ctid FROM streams AS s CROSS JOIN LATERAL (${dueOf(rows)}`;
-  const plan = `plan AS MATERIALIZED (
-    SELECT CASE WHEN count(*) = 1 THEN ${most} ELSE 0 END AS alone, CASE WHEN count(*) = 1 THEN 0 ELSE ${look} END AS look
-    FROM streams
+  // Whether a part has anything to do is a condition around it: a limit that is not known beforehand makes the planner sort the table.
+  const plan = 'plan AS MATERIALIZED (SELECT count(*) = 1 AS is_alone FROM streams)';
+  const alone = `alone AS MATERIALIZED (
+    ${walk(most)} FOR UPDATE SKIP LOCKED) AS d
+    WHERE (SELECT is_alone FROM plan)
   )`;
-  const alone = `alone AS MATERIALIZED (${walk('(SELECT alone FROM plan)')} FOR UPDATE SKIP LOCKED) AS d)`;
   const candidates = `candidates AS MATERIALIZED (
-    ${walk('(SELECT look FROM plan)')}) AS d
+    ${walk(look)}) AS d
+    WHERE NOT (SELECT is_alone FROM plan)
     ORDER BY d.priority, d.next_run_at, d.id
-    LIMIT (SELECT look FROM plan)
+    LIMIT ${look}
   )`;
   const free = `free AS MATERIALIZED (
     SELECT j.ctid
@@ -164,7 +166,7 @@ function dueParts(names: TableNames, claim: ClaimRequest, values: PgValues): rea
     LIMIT ${most}
     FOR UPDATE SKIP LOCKED
   )`;
-  const crowd = crowdParts(walk('(SELECT n FROM missing)'), { look, most });
+  const crowd = crowdParts(walk(most), { look, most });
   return [...streamParts(names, claim, values), plan, alone, candidates, free, ...crowd];
 }
 
@@ -174,15 +176,13 @@ function dueParts(names: TableNames, claim: ClaimRequest, values: PgValues): rea
  */
 function crowdParts(walk: string, { look, most }: { readonly look: string; readonly most: string }): readonly string[] {
   const missing = `missing AS MATERIALIZED (
-    SELECT CASE
-        WHEN (SELECT count(*) FROM free) < ${most} AND (SELECT count(*) FROM candidates) = ${look} THEN ${most}
-        ELSE 0
-      END AS n
+    SELECT (SELECT count(*) FROM free) < ${most} AND (SELECT count(*) FROM candidates) = ${look} AS is_any
   )`;
   const behind = `behind AS MATERIALIZED (
     ${walk} FOR UPDATE SKIP LOCKED) AS d
+    WHERE (SELECT is_any FROM missing)
     ORDER BY d.priority, d.next_run_at, d.id
-    LIMIT (SELECT n FROM missing)
+    LIMIT ${most}
   )`;
   // What is free comes again from the walk.
   const due = `due AS (
@@ -190,7 +190,7 @@ function crowdParts(walk: string, { look, most }: { readonly look: string; reado
     UNION ALL
     SELECT ctid FROM behind
     UNION ALL
-    SELECT ctid FROM free WHERE (SELECT n FROM missing) = 0
+    SELECT ctid FROM free WHERE NOT (SELECT is_any FROM missing)
   )`;
   return [missing, behind, due];
 }
