@@ -110,7 +110,7 @@ const nothing: ResolvedEnqueueOptions = Object.freeze({
 });
 
 function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOptions {
-  if (options === undefined) return nothing;
+  if (options === undefined || isEmpty(options)) return nothing;
   if (isEntityManager(options)) {
     throw new InvalidOptionError('the options of a job are an EntityManager; pass it as { manager }');
   }
@@ -162,6 +162,13 @@ function refuseStillborn({ delayMs, runAt, expiresInMs, expiresAt }: Times): voi
       ? `expiresIn must be longer than delay, got ${expiresInMs} and ${delayMs}; the job could never run`
       : `expiresAt must be after runAt, got ${expiresAt} and ${runAt}; the job could never run`,
   );
+}
+
+/** `enqueueMany` takes the options out of each request; most have none. */
+function isEmpty(options: unknown): boolean {
+  const isPlain =
+    typeof options === 'object' && options !== null && Object.getPrototypeOf(options) === Object.prototype;
+  return isPlain && Object.keys(options).length === 0;
 }
 
 function isEntityManager(options: unknown): boolean {

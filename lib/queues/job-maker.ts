@@ -4,10 +4,13 @@ import { JobsError } from '../model/errors.js';
 import type { NewJob } from '../model/job.js';
 import { decodePayload } from '../model/payload.js';
 import type { ResolvedPersistentOptions } from '../model/queue-options.js';
+import { JobIds } from './job-ids.js';
 import { persistentJob } from './job-options.js';
 
 /** Makes persistent jobs of what callers of `enqueue` give. */
 export class JobMaker {
+  private readonly ids = new JobIds();
+
   constructor(
     private readonly options: ResolvedPersistentOptions,
     private readonly handlers: HandlerRegistry,
@@ -15,7 +18,7 @@ export class JobMaker {
 
   /** @throws InvalidJobTypeError | InvalidPayloadError | PayloadTooLargeError | InvalidOptionError; whatever a context carrier throws. */
   make(type: string, payload: unknown, options: unknown): NewJob {
-    const job = persistentJob({ type, payload, given: options }, this.handlers, this.options);
+    const job = persistentJob({ id: this.ids.next(), type, payload, given: options }, this.handlers, this.options);
     const context = extractContext(this.options.context);
     return context === undefined ? job : { ...job, context };
   }

@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from 'uuid';
 import type { Handler, HandlerRegistry } from '../handlers/handler-registry.js';
 import { mergePolicies, type HandlerPolicy } from '../model/handler-policy.js';
 import { decideUniqueness } from '../model/duplicates.js';
@@ -24,6 +23,7 @@ export interface JobRequestParts {
 
 /** A job as `enqueue` is given it. */
 export interface GivenJob {
+  readonly id: string;
   readonly type: string;
   readonly payload: unknown;
   /** Its options. */
@@ -32,7 +32,7 @@ export interface GivenJob {
 
 /** Checks a job for the persistent queue. @throws InvalidJobTypeError | InvalidOptionError | InvalidPayloadError | PayloadTooLargeError */
 export function persistentJob(
-  { type, payload, given }: GivenJob,
+  { id, type, payload, given }: GivenJob,
   handlers: HandlerRegistry,
   {
     maxPayloadSize,
@@ -45,7 +45,7 @@ export function persistentJob(
   const text = encodePayload(payload, maxPayloadSize);
   const handler = handlers.get(type);
   const policy = mergePolicies(handler?.policy, policies[type]);
-  return { id: uuidv7(), type, payload: text, ...jobOptions({ options, handler, policy, payload, maxRetries }) };
+  return { id, type, payload: text, ...jobOptions({ options, handler, policy, payload, maxRetries }) };
 }
 
 /** What the options of a job and those of its handler make of it. @throws InvalidOptionError */
