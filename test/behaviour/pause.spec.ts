@@ -79,15 +79,13 @@ forEachDatabase((database) => {
     expect(await rig.rows()).toEqual([]);
   });
 
-  it('takes names for names, and prunes no pause', async () => {
+  it('takes names for names', async () => {
     const queue = await rig.queue();
     const odd = `a'b"c\`d\\e%_;--`;
     await queue.enqueue(odd);
 
     await queue.admin.pause({ type: odd });
     await queue.admin.pause({ queue: 'x'.repeat(64) });
-    await queue.start();
-    await until(async () => (await queue.admin.paused()).length === 2);
 
     expect(await queue.tick()).toBe(false);
     expect(new Set(await queue.admin.paused())).toEqual(

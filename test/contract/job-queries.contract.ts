@@ -382,6 +382,16 @@ export function describeJobQueries(fixture: JobQueriesFixture): void {
     });
   });
 
+  describe('pauses', () => {
+    it('outlive every clean-up', async () => {
+      const target = { kind: 'type', name: 'work' } as const;
+      await store.pauses.pause(target);
+
+      expect(await store.pruneSlots(100)).toBe(0);
+      expect(await store.pauses.list()).toEqual([target]);
+    });
+  });
+
   describe('remove', () => {
     it('deletes what waits or is over, and nothing that runs', async () => {
       const running = await claimed(store, aJob());

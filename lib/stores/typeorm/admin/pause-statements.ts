@@ -2,9 +2,9 @@ import { pausesType } from '../slot.js';
 import type { TextMaker } from './sql-text.js';
 
 /** No job stands behind a pause; the column wants an id. */
-export const noJob = '00000000-0000-0000-0000-000000000000';
+const noJob = '00000000-0000-0000-0000-000000000000';
 /** A pause has no end of its own. */
-export const endOfTime = 9_000_000_000_000_000;
+const endOfTime = 9_000_000_000_000_000;
 
 export const pausesStatement: TextMaker = ({ slots }) =>
   `SELECT slot FROM ${slots} WHERE job_type = '${pausesType}' ORDER BY slot`;
