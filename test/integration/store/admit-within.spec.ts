@@ -4,7 +4,7 @@ import type { JobStore } from '../../../lib/stores/job-store.js';
 import { aJob } from '../../support/a-job.js';
 import { forEachDatabase } from '../../support/databases.js';
 import { claim, settle, StoreRig } from '../../support/store-rig.js';
-import { until } from '../../support/until.js';
+import { sinceInnodbTrx, until } from '../../support/until.js';
 
 const undo = new Error('undo');
 
@@ -154,7 +154,8 @@ forEachDatabase(
           : `SELECT t.trx_id FROM information_schema.innodb_trx AS t
              JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id
              WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'`;
-      await until(async () => ((await dataSource.query(text)) as readonly unknown[]).length > 0);
+      const isWaiting = async (): Promise<boolean> => ((await dataSource.query(text)) as readonly unknown[]).length > 0;
+      await until(isWaiting, { what: 'a wait for a lock', every: sinceInnodbTrx });
     }
 
     async function complete(): Promise<void> {
