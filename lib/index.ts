@@ -11,6 +11,13 @@ export type {
 export type { BulkResult } from './admin/bulk.js';
 export type { PauseOptions } from './admin/pause-options.js';
 export type { PauseTarget } from './stores/pauses.js';
+export type {
+  JobStatistics,
+  JobTally,
+  Percentiles,
+  StatisticsOptions,
+  TypeStatistics,
+} from './admin/job-statistics.js';
 export type { JobRecord } from './admin/job-record.js';
 export type { CountsByState, JobCount, JobCounts, JobProcess } from './admin/overview.js';
 export { JobHandler } from './handlers/job-handler.decorator.js';

@@ -25,11 +25,19 @@ import { runBulk, type BulkResult } from './bulk.js';
 import { toRecord, type JobRecord } from './job-record.js';
 import { toCounts, toProcesses, type JobCounts, type JobProcess } from './overview.js';
 import { toCursor } from './page-cursor.js';
+import type { Statistics } from '../stores/statistics.js';
+import {
+  resolveStatisticsOptions,
+  toStatistics,
+  type JobStatistics,
+  type StatisticsOptions,
+} from './job-statistics.js';
 
 export interface JobsAdminParts {
   /** The store of the queue, opened on demand. */
   readonly queries: () => Promise<JobQueries>;
   readonly pauses: () => Promise<Pauses>;
+  readonly statistics: () => Promise<Statistics>;
   /** Ends attempts of this process that run under these claims. */
   readonly onCancelled: (claims: readonly Lease[]) => void;
   readonly maxPayloadSize: number;
@@ -95,6 +103,19 @@ export class JobsAdmin {
   /** The processes that hold running jobs, and how many. One that is idle holds none and is not seen. */
   async processes(): Promise<readonly JobProcess[]> {
     return toProcesses(await (await this.parts.queries()).claims());
+  }
+
+  /**
+   * Throughput and latency by type, over all processes: what became of jobs in the last hour, or in `window`. A process adds a minute a few
+   * seconds after its end, and when it stops.
+   *
+   * @throws InvalidOptionError
+   */
+  async statistics(options?: StatisticsOptions): Promise<JobStatistics> {
+    const windowMs = resolveStatisticsOptions(options);
+    const statistics = await this.parts.statistics();
+    const until = await statistics.now();
+    return toStatistics(await statistics.read(until - windowMs), until, windowMs);
   }
 
   /**

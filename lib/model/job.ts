@@ -63,6 +63,8 @@ export interface ClaimedJob extends Lease {
   readonly interruptions: number;
   /** Moment at which it was stored, epoch milliseconds; memory jobs do not keep it. */
   readonly createdAt?: number | undefined;
+  /** Moment at which it was due, epoch milliseconds of the store's clock; memory jobs do not keep it. */
+  readonly dueAt?: number | undefined;
   /** Milliseconds from its claim, by the store's clock, after which it must not start; `undefined`: never. */
   readonly expiresInMs?: number | undefined;
   readonly tags?: readonly string[] | undefined;

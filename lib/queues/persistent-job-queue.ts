@@ -77,6 +77,7 @@ export class PersistentJobQueue {
     this.admin = new JobsAdmin({
       queries: async () => (await this.door.ready()).store.queries,
       pauses: async () => (await this.door.ready()).store.pauses,
+      statistics: async () => (await this.door.ready()).store.statistics,
       onCancelled: (claims) => this.engine?.cancel(claims),
       maxPayloadSize: this.options.maxPayloadSize,
     });

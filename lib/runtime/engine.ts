@@ -1,9 +1,11 @@
 import type { Attempt } from '../execution/attempt.js';
 import type { Lease } from '../model/job.js';
 import type { QueueScope } from '../stores/job-store.js';
+import type { Statistics } from '../stores/statistics.js';
 import { ClaimDesk } from './claim-desk.js';
 import { withDeadline } from './deadline.js';
 import { LeaseKeeper } from './lease-keeper.js';
+import { Meter } from './meter.js';
 import { Pruner, type PrunerParts } from './pruner.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { SuspectSeat } from './suspect-seat.js';
@@ -19,7 +21,9 @@ export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
   readonly interruptionBackoffMs: number;
 }
 
-export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat' | 'held'> {
+export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat' | 'held' | 'meter'> {
+  /** Where it is stored what has become of jobs; absent where nobody reads it. */
+  readonly statistics?: Statistics;
   readonly identity: Pick<ProcessIdentity, 'isDead' | 'forget'>;
 }
 
@@ -43,19 +47,22 @@ export class Engine {
   private readonly staff: readonly Staffed[];
   private readonly upkeep: Upkeep;
   private readonly pruner: Pruner;
+  private readonly meter: Meter | undefined;
   private stopListening: Promise<() => Promise<void>> | undefined;
 
   constructor(
     private readonly parts: EngineParts,
     settings: EngineSettings,
   ) {
-    const { store, events, clock, claimTypes, identity } = parts;
+    const { store, events, clock, claimTypes, identity, statistics } = parts;
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
     const claims = (): readonly Lease[] => this.keeper.attempts().map(({ job }) => job);
     const disown = (): Promise<number> => withDeadline(store.disown(settings.owner, claims()), answerMs);
     const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
     const held = (): readonly string[] => this.staff.flatMap(({ worker }) => worker.held());
-    const shared = { ...parts, keeper: this.keeper, desk, seat: new SuspectSeat(), held };
+    this.meter = statistics && new Meter({ statistics, clock, owner: settings.owner });
+    const { keeper, meter } = this;
+    const shared = { ...parts, keeper, desk, seat: new SuspectSeat(), held, meter };
     const named = Object.entries(settings.queues);
     const rest: QueueScope | undefined = named.length === 0 ? undefined : { except: named.map(([queue]) => queue) };
     const workerOf = (queues: QueueScope | undefined): Worker => new Worker(shared, { ...settings, queues });
@@ -90,6 +97,7 @@ export class Engine {
     for (const { worker, slots = workers } of this.staff) if (slots > 0) worker.start(slots);
     this.upkeep.start();
     this.pruner.start();
+    this.meter?.start();
     this.stopListening = this.parts.store.listen(() => this.wake());
     // Waking is a hint; without it the poll finds the job.
     this.stopListening.catch(() => undefined);
@@ -121,7 +129,7 @@ export class Engine {
     void this.upkeep.stop();
     void this.pruner.stop();
     await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
-    await Promise.race([Promise.all([this.keeper.stop(), stopListening]), pause(graceMs)]);
+    await Promise.race([Promise.all([this.keeper.stop(), this.meter?.stop(), stopListening]), pause(graceMs)]);
   }
 }
 

@@ -6,6 +6,7 @@ import type { JobEvents } from '../model/events.js';
 import type { Outcome } from '../model/outcome.js';
 import type { LostLease, Settlement } from '../stores/job-store.js';
 import type { LeaseKeeper } from './lease-keeper.js';
+import type { Meter } from './meter.js';
 
 /** An attempt that has ended, on its way to the store. */
 export interface Ended {
@@ -33,6 +34,8 @@ export class Settler {
     private readonly events: JobEvents,
     private readonly keeper: LeaseKeeper | undefined,
     private readonly clock: Clock,
+    /** Counts what has become of jobs; absent where nobody reads it. */
+    private readonly meter?: Pick<Meter, 'count'>,
   ) {}
 
   get size(): number {
@@ -115,7 +118,9 @@ export class Settler {
     return tooMany === -1 ? this.outbox.length : Math.max(1, tooMany);
   }
 
-  private tell({ attempt, execution, endedAt }: Ended): void {
+  private tell(ended: Ended): void {
+    this.meter?.count(ended);
+    const { attempt, execution, endedAt } = ended;
     const { job } = attempt;
     const { outcome, stack, complaint } = execution;
     if (complaint !== undefined) this.events.emit('complaint', { job, ...complaint });

@@ -42,8 +42,8 @@ export class Worker {
     private readonly parts: WorkerParts,
     private readonly settings: WorkerSettings,
   ) {
-    const { events, keeper, clock, executor, seat } = parts;
-    this.settler = new Settler(events, keeper, clock);
+    const { events, keeper, clock, executor, seat, meter } = parts;
+    this.settler = new Settler(events, keeper, clock, meter);
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());

@@ -106,6 +106,7 @@ export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
     timeoutMs: isMissing(timeout) ? undefined : Number(timeout),
     interruptions: Number(row['interruptions']),
     createdAt: Number(row['created_at']),
+    dueAt: Number(row['next_run_at']),
     expiresInMs: isMissing(expiresAt) ? undefined : Number(expiresAt) - now,
     tags: isMissing(tags) ? undefined : toTags(tags),
     context: typeof context === 'string' ? context : undefined,

@@ -21,6 +21,8 @@ import { isAnyDueNow } from './due-now.js';
 import { inStore } from './store-error.js';
 import type { Pauses } from '../pauses.js';
 import { TypeOrmPauses } from './typeorm-pauses.js';
+import type { Statistics } from '../statistics.js';
+import { TypeOrmStatistics } from './typeorm-statistics.js';
 import { TypeOrmJobQueries } from './typeorm-job-queries.js';
 
 export interface TypeOrmJobStoreParts {
@@ -39,6 +41,7 @@ export interface TypeOrmJobStoreParts {
 export class TypeOrmJobStore implements AdministeredStore {
   readonly queries: JobQueries;
   readonly pauses: Pauses;
+  readonly statistics: Statistics;
   private readonly commits: CommitWatcher;
   private readonly listeners = new Set<{ readonly wake: () => void }>();
   private stopRemote: (() => Promise<void>) | undefined;
@@ -47,6 +50,7 @@ export class TypeOrmJobStore implements AdministeredStore {
     this.commits = new CommitWatcher(parts.dataSource, parts.onTransactionEnd);
     this.queries = new TypeOrmJobQueries(parts.dialect.admin, () => this.wakeAll());
     this.pauses = new TypeOrmPauses(parts.dialect.admin, () => this.wakeAll());
+    this.statistics = new TypeOrmStatistics(parts.dialect.admin);
   }
 
   async open(): Promise<void> {

@@ -1,6 +1,8 @@
 import { endedStates, JobState } from '../../../model/job-state.js';
+import type { StatisticsRow } from '../../statistics.js';
 import { takePauseStatement } from './pause-statements.js';
 import type { TextMaker } from './sql-text.js';
+import { recordStatement } from './statistics-statements.js';
 
 /** Words that lead a server to the index that it should take. */
 export interface AdminWords {
@@ -15,6 +17,8 @@ export interface AdminWords {
   sortedLater(column: string): string;
   /** Takes a slot of pauses, and leaves it alone where it is taken. */
   readonly takeSlot: TextMaker<string>;
+  /** Adds rows of statistics, and leaves alone those that are there. */
+  readonly recordStatistics: TextMaker<readonly StatisticsRow[]>;
   /** Reads each stream of jobs that wait, due or not: one step in the index for each. */
   readonly streams: TextMaker;
   /** Reads each type that rows in this state have: one step in an index for each type, instead of one for each row. */
@@ -24,6 +28,7 @@ export interface AdminWords {
 /** For databases with indexes over some of the rows. A statement must name their condition, or they are not used. */
 const partialIndexes: Omit<AdminWords, 'sortedLater' | 'streams'> = {
   takeSlot: takePauseStatement('ON CONFLICT (job_type, slot) DO NOTHING'),
+  recordStatistics: recordStatement('ON CONFLICT (minute, job_type, owner) DO NOTHING'),
   whereState: (state) => `status = '${state}'${isEnded(state) ? ' AND finished_at IS NOT NULL' : ''}`,
   indexOrder: (state) => (isEnded(state) ? 'finished_at, id' : 'queue, priority, next_run_at, id'),
   typesIn: (state) => steppedTypes(partialIndexes.whereState(state)),
@@ -61,6 +66,7 @@ export const sqliteWords: AdminWords = {
 
 export const mysqlWords: AdminWords = {
   takeSlot: takePauseStatement('ON DUPLICATE KEY UPDATE free_at = VALUES(free_at)'),
+  recordStatistics: recordStatement('ON DUPLICATE KEY UPDATE completed = VALUES(completed)'),
   streams: ({ table }) =>
     `SELECT DISTINCT job_type, queue, priority FROM ${table} WHERE status = '${JobState.Pending}'`,
   whereState: (state) => `status = '${state}'`,

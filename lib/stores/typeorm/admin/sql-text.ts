@@ -1,10 +1,15 @@
 /** What a bound value is taken for. */
 export type ValueType = 'uuid' | 'text' | 'integer' | 'bigint';
 
-/** The tables of one store, quoted. */
-export interface TableNames {
+/** The tables that a claim looks at, quoted. */
+export interface ClaimTables {
   readonly table: string;
   readonly slots: string;
+}
+
+/** The tables of one store, quoted. */
+export interface TableNames extends ClaimTables {
+  readonly statistics: string;
 }
 
 /** A text in the making: what is bound here stands in its place as a mark. */
@@ -13,6 +18,8 @@ export interface SqlText {
   readonly table: string;
   /** The table of slots, quoted. */
   readonly slots: string;
+  /** The table of statistics, quoted. */
+  readonly statistics: string;
   /** Binds a value; returns its mark. To be called in the order in which the marks stand in the text. */
   bind(value: string | number | null, type: ValueType): string;
   /** An expression for epoch milliseconds, by the clock that judges what is due. */
@@ -28,13 +35,15 @@ export class MarkedText implements SqlText {
 
   readonly table: string;
   readonly slots: string;
+  readonly statistics: string;
 
   constructor(
-    { table, slots }: TableNames,
+    { table, slots, statistics }: TableNames,
     private readonly nowMs: string | number,
   ) {
     this.table = table;
     this.slots = slots;
+    this.statistics = statistics;
   }
 
   bind(value: string | number | null): string {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ClaimedJob } from '../../../model/job.js';
 import type { ClaimRequest } from '../../job-store.js';
 import { toClaimedJob, toText, type Row } from '../job-row.js';
-import type { TableNames } from '../admin/sql-text.js';
+import type { ClaimTables } from '../admin/sql-text.js';
 import { capOf, compareDue, isInScope, openStreams } from '../streams.js';
 import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
 import {
@@ -39,7 +39,7 @@ export class MysqlClaimer {
 
   constructor(
     private readonly connections: MysqlConnections,
-    private readonly names: TableNames,
+    private readonly names: ClaimTables,
   ) {}
 
   async candidates({ types, queues, caps, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {

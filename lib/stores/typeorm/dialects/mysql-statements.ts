@@ -4,7 +4,7 @@ import { JobState } from '../../../model/job-state.js';
 import type { ClaimRequest } from '../../job-store.js';
 import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
 import { claimedColumns, toNewRow, type SettledRow } from '../job-row.js';
-import type { TableNames } from '../admin/sql-text.js';
+import type { ClaimTables } from '../admin/sql-text.js';
 import { pausesType } from '../slot.js';
 import { capOf, type Stream } from '../streams.js';
 import { execute, type MysqlConnection, type MysqlResult, type MysqlValue } from './mysql-pool.js';
@@ -124,7 +124,7 @@ export function candidatesStatement(table: string, candidature: Candidature): My
  * The streams that have pending jobs, due or not, and what is paused. The server steps through the index from one stream to the next: it looks
  * at one entry of each, not at one for each job.
  */
-export function streamsStatement({ table, slots }: TableNames, types: readonly string[] | undefined): MysqlStatement {
+export function streamsStatement({ table, slots }: ClaimTables, types: readonly string[] | undefined): MysqlStatement {
   const list = inList(types ?? []);
   const chosen = types === undefined ? '' : ` AND job_type IN (${list.marks})`;
   return {

@@ -83,11 +83,13 @@ export class PostgresAdmin implements AdminSql {
 class PgText extends PgValues implements SqlText {
   readonly table: string;
   readonly slots: string;
+  readonly statistics: string;
 
-  constructor({ table, slots }: TableNames) {
+  constructor({ table, slots, statistics }: TableNames) {
     super();
     this.table = table;
     this.slots = slots;
+    this.statistics = statistics;
   }
 
   now(): string {

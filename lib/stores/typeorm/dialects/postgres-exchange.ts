@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { JobState } from '../../../model/job-state.js';
 import type { ClaimRequest, ExchangeRequest, QueueScope } from '../../job-store.js';
-import type { TableNames } from '../admin/sql-text.js';
+import type { ClaimTables } from '../admin/sql-text.js';
 import { pausedQueue, pausedType, pausesType } from '../slot.js';
 import { isGone, plainColumns, rareColumns, toSettledRow, type SettledRow } from '../job-row.js';
 import { pgAppended, pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } from './postgres-values.js';
@@ -23,7 +23,7 @@ const spare = 32;
  * left out. It answers with the claimed rows, oldest due first, and with a row without a `job_type` for each settlement that changed
  * nothing.
  */
-export function exchangeStatement({ table, slots }: TableNames, { settle, claim }: ExchangeRequest): PgStatement {
+export function exchangeStatement({ table, slots }: ClaimTables, { settle, claim }: ExchangeRequest): PgStatement {
   const values = new PgValues();
   const completed = settle.filter(isGone);
   const others = settle.filter((settlement) => !isGone(settlement)).map(toSettledRow);
@@ -106,7 +106,7 @@ function newNonce(): string {
   return randomBytes(8).readBigInt64LE().toString();
 }
 
-function claimParts(names: TableNames, claim: ClaimRequest, values: PgValues): readonly string[] {
+function claimParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): readonly string[] {
   const { table } = names;
   const due = dueParts(names, claim, values);
   const claimed = `claimed AS (
@@ -129,7 +129,7 @@ function claimParts(names: TableNames, claim: ClaimRequest, values: PgValues): r
  * in front. A stream that is alone is walked through and locked at once. Of several it is first seen which rows come first of all, and
  * only those are locked.
  */
-function dueParts(names: TableNames, claim: ClaimRequest, values: PgValues): readonly string[] {
+function dueParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): readonly string[] {
   const { table } = names;
   const { limit, mostInterruptions, caps } = claim;
   const spared =
@@ -197,7 +197,7 @@ function crowdParts(walk: string, { look, most }: { readonly look: string; reado
 
 /** One step in the index for each stream that has pending jobs, due or not. */
 function streamParts(
-  { table, slots }: TableNames,
+  { table, slots }: ClaimTables,
   { types, queues, caps }: ClaimRequest,
   values: PgValues,
 ): readonly string[] {

@@ -1,6 +1,6 @@
 import { JobState } from '../../../model/job-state.js';
 import { defaultQueue, longestQueueName } from '../../../model/queue-name.js';
-import { slotsSuffix } from '../table-name.js';
+import { slotsSuffix, statisticsSuffix } from '../table-name.js';
 import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
 
 const { Pending, Running } = JobState;
@@ -134,6 +134,24 @@ export const createJobs: Migration = {
           'PRIMARY KEY (job_type, slot)',
       },
       indexed: ['free_at'],
+    },
+    {
+      suffix: statisticsSuffix,
+      definition: {
+        postgres:
+          'minute bigint NOT NULL, job_type text COLLATE "C" NOT NULL, owner text COLLATE "C" NOT NULL, ' +
+          'completed bigint NOT NULL, failed bigint NOT NULL, retried bigint NOT NULL, waits text NOT NULL, ' +
+          'runs text NOT NULL, PRIMARY KEY (minute, job_type, owner)',
+        mysql:
+          `minute BIGINT NOT NULL, job_type VARCHAR(255) ${utf8} NOT NULL, owner VARCHAR(255) ${utf8} NOT NULL, ` +
+          `completed BIGINT NOT NULL, failed BIGINT NOT NULL, retried BIGINT NOT NULL, waits TEXT ${ascii} NOT NULL, ` +
+          `runs TEXT ${ascii} NOT NULL, PRIMARY KEY (minute, job_type, owner)`,
+        sqlite:
+          'minute INTEGER NOT NULL, job_type TEXT NOT NULL, owner TEXT NOT NULL, completed INTEGER NOT NULL, ' +
+          'failed INTEGER NOT NULL, retried INTEGER NOT NULL, waits TEXT NOT NULL, runs TEXT NOT NULL, ' +
+          'PRIMARY KEY (minute, job_type, owner)',
+      },
+      indexed: [],
     },
   ],
 };
