@@ -4,7 +4,7 @@ import type { OutcomeKind } from '../model/outcome.js';
 import type { Statistics, StatisticsRow } from '../stores/statistics.js';
 import { withDeadline } from './deadline.js';
 import { Loop } from './loop.js';
-import type { Ended } from './settler.js';
+import type { Ended, OutcomeMeter } from './settler.js';
 
 const minuteMs = 60_000;
 const answerMs = 30_000;
@@ -44,7 +44,7 @@ export interface MeterParts {
  * Counts what becomes of the jobs of this process, by type and minute, and stores each minute once it is over. A process that runs no
  * jobs stores nothing; one that is killed takes its last minute with it.
  */
-export class Meter {
+export class Meter implements OutcomeMeter {
   private readonly loop = new Loop(() => this.turn(), 'unref');
   private readonly minutes = new Map<number, Map<string, Tally>>();
   /** What is to be added to this process's clock for the store's. */

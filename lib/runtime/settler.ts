@@ -6,7 +6,6 @@ import type { JobEvents } from '../model/events.js';
 import type { Outcome } from '../model/outcome.js';
 import type { LostLease, Settlement } from '../stores/job-store.js';
 import type { LeaseKeeper } from './lease-keeper.js';
-import type { Meter } from './meter.js';
 
 /** An attempt that has ended, on its way to the store. */
 export interface Ended {
@@ -16,6 +15,11 @@ export interface Ended {
   readonly endedAt: number;
   /** Sent before without an answer: it may have taken effect, so finding no row is no surprise. */
   isRepeat: boolean;
+}
+
+/** Counts attempts whose outcomes are in the store. */
+export interface OutcomeMeter {
+  count(ended: Ended): void;
 }
 
 /** Most characters of errors and results in one statement: servers bound what they take at once. */
@@ -35,7 +39,7 @@ export class Settler {
     private readonly keeper: LeaseKeeper | undefined,
     private readonly clock: Clock,
     /** Counts what has become of jobs; absent where nobody reads it. */
-    private readonly meter?: Pick<Meter, 'count'>,
+    private readonly meter?: OutcomeMeter,
   ) {}
 
   get size(): number {

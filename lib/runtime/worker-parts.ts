@@ -5,7 +5,7 @@ import type { JobEvents } from '../model/events.js';
 import type { JobStore, QueueScope } from '../stores/job-store.js';
 import type { ClaimDesk } from './claim-desk.js';
 import type { LeaseKeeper } from './lease-keeper.js';
-import type { Meter } from './meter.js';
+import type { OutcomeMeter } from './settler.js';
 import type { SuspectSeat } from './suspect-seat.js';
 
 export interface WorkerSettings {
@@ -31,7 +31,7 @@ export interface WorkerParts {
   /** Absent where leases never end. */
   readonly keeper: LeaseKeeper | undefined;
   /** Absent where nobody reads what it counts. */
-  readonly meter?: Pick<Meter, 'count'> | undefined;
+  readonly meter?: OutcomeMeter | undefined;
   /** Shared by all workers of this owner, like the seat. */
   readonly desk: ClaimDesk;
   readonly seat: SuspectSeat;

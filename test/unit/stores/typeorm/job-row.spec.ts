@@ -10,6 +10,7 @@ const row = {
   timeout: '5000',
   interruptions: 0,
   created_at: '1764000000000',
+  next_run_at: '1764000000001',
   expires_at: null,
   tags: null,
 };
@@ -27,6 +28,7 @@ describe('toClaimedJob', () => {
       timeoutMs: 5_000,
       interruptions: 0,
       createdAt: 1_764_000_000_000,
+      dueAt: 1_764_000_000_001,
     });
   });
 
