@@ -22,7 +22,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   /** Runs something in a transaction that code within it does not know of by an argument. */

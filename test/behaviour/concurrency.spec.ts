@@ -29,7 +29,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   it('runs no more jobs of a type at a time than its handler says, over all queues and priorities, and all of them', async () => {

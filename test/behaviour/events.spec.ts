@@ -19,7 +19,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   describe('the events of a persistent queue', () => {

@@ -29,7 +29,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   describe('retry', () => {

@@ -23,7 +23,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   /** Jobs that have failed, made without running them. */

@@ -13,7 +13,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   it('keeps every process from claiming jobs of a type, also those that start later, and nothing else', async () => {

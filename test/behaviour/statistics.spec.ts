@@ -12,7 +12,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   it('adds up over processes what became of the jobs of each type', async () => {

@@ -25,7 +25,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   const sync = (payload?: unknown, options: EnqueueOptions = {}) =>

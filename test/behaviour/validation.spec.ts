@@ -34,7 +34,7 @@ forEachDatabase(
 
     afterEach(async () => {
       await closeApps();
-      await database.clear();
+      await database.empty();
     });
 
     it('enqueue refuses what does not fit, with its path and without its value', async () => {

@@ -19,7 +19,7 @@ forEachDatabase((database) => {
     store = await rig.open();
   });
 
-  afterEach(() => rig.clear());
+  afterEach(() => rig.empty());
 
   const settleWith = (job: ClaimedJob, outcome: Outcome, text: string | undefined) =>
     store.exchange({ settle: [{ ...settlement(job, outcome), line: text }], claim: undefined });

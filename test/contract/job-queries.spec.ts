@@ -7,6 +7,6 @@ forEachDatabase((database) => {
   describeJobQueries({
     open: () => rig.open(),
     openAnother: () => rig.openAnother(),
-    clear: () => rig.clear(),
+    clear: () => rig.empty(),
   });
 });

@@ -340,7 +340,7 @@ forEachDatabase((database) => {
 
     afterAll(async () => {
       await store.close();
-      await database.clear();
+      await database.empty();
     });
 
     it('holds what the model holds, by legal transitions only', async () => {

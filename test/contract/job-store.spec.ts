@@ -8,7 +8,7 @@ forEachDatabase((database) => {
   const fixture: JobStoreFixture = {
     open: () => rig.open(),
     openAnother: () => rig.openAnother(),
-    clear: () => rig.clear(),
+    clear: () => rig.empty(),
   };
   describeJobStore(fixture);
   describeAdmission(fixture);

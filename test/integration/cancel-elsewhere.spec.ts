@@ -12,7 +12,7 @@ forEachDatabase(
 
     afterEach(async () => {
       await rig.close();
-      await database.clear();
+      await database.empty();
     });
 
     it('a job that runs in another process is told to end, once, and its row stays cancelled', async () => {

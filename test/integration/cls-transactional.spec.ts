@@ -9,7 +9,7 @@ afterEach(killChildren);
 // In a process of its own: the package is CommonJS, and Jest cannot let that require Nest, which is not.
 forEachDatabase(
   (database) => {
-    afterEach(() => database.clear());
+    afterEach(() => database.empty());
 
     it('enqueue joins a transaction of @nestjs-cls/transactional by the option transaction', async () => {
       const child = new Child(

@@ -14,7 +14,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   it('a handler always finds what was written in the transaction that enqueued its job', async () => {

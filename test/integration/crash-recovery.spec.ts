@@ -12,7 +12,7 @@ forEachDatabase(
 
     afterEach(async () => {
       await rig.close();
-      await database.clear();
+      await database.empty();
     });
 
     it('an app that starts leaves the jobs of a live one alone', async () => {

@@ -14,7 +14,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   it('by default the first retry waits half a second at least, and the second a whole one', async () => {
@@ -46,7 +46,7 @@ forEachDatabase(
 
     afterEach(async () => {
       await rig.close();
-      await database.clear();
+      await database.empty();
     });
 
     it('no delay is too long for a timer: nothing runs early, and Node has nothing to warn of', async () => {

@@ -33,7 +33,7 @@ forEachDatabase(
     afterEach(async () => {
       await ownQueue?.close();
       await closeApps();
-      await database.clear();
+      await database.empty();
     });
 
     it('a handler that never settles gives its slot back when its timeout is over, and has failed', async () => {

@@ -58,7 +58,7 @@ forEachDatabase((database) => {
     await closeApps();
     await Promise.all(modules.map((module) => module.close()));
     modules = [];
-    await database.clear();
+    await database.empty();
   });
 
   /** A second look at the rows, which outlives the app; `:memory:` has only the app's own. */

@@ -20,7 +20,7 @@ forEachDatabase((database) => {
   afterEach(async () => {
     finish();
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   async function instance(): Promise<PersistentJobQueue> {
@@ -77,7 +77,7 @@ forEachDatabase(
 
     afterEach(async () => {
       await rig.close();
-      await database.clear();
+      await database.empty();
     });
 
     it('a process that is held up by one job loses all its jobs, says so, and hurts nobody', async () => {

@@ -15,7 +15,7 @@ forEachDatabase(
 
     afterEach(async () => {
       await rig.close();
-      await database.clear();
+      await database.empty();
     });
 
     /** Starts the app again whenever it dies, until nothing is left to run; tells how often it died. */

@@ -29,7 +29,7 @@ forEachDatabase(
     afterEach(async () => {
       look = undefined;
       await rig.close();
-      await database.clear();
+      await database.empty();
     });
 
     /** A queue of an app whose pool has so many connections. */

@@ -41,7 +41,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await closeApps();
-    await database.clear();
+    await database.empty();
   });
 
   it('two jobs at the same time share no request-scoped instance', () => {

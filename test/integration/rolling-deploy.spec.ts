@@ -19,7 +19,7 @@ forEachDatabase(
 
     afterAll(async () => {
       await rig.close();
-      await database.clear();
+      await database.empty();
     });
 
     it('a process leaves jobs of a type that it does not know as they are', async () => {

@@ -60,7 +60,7 @@ forEachDatabase((database) => {
 
   afterEach(async () => {
     await closeApps();
-    await database.clear();
+    await database.empty();
   });
 
   it.each(Object.entries(graphs))(

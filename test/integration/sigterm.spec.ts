@@ -45,7 +45,7 @@ forEachDatabase(
 
     afterAll(async () => {
       await rig.close();
-      await database.clear();
+      await database.empty();
     });
 
     function row(job: keyof typeof ids): Promise<Row> {

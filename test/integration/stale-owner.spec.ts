@@ -13,7 +13,7 @@ forEachDatabase(
 
     afterEach(async () => {
       await rig.close();
-      await database.clear();
+      await database.empty();
     });
 
     /** `A` stands still past the lease of its job; `B` has it and is half-way when `A` wakes up and its handler ends like this. */

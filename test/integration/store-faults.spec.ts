@@ -24,7 +24,7 @@ forEachDatabase((database) => {
   afterEach(async () => {
     faults.restore();
     await rig.close();
-    await database.clear();
+    await database.empty();
   });
 
   async function queueOf(options: PersistentQueueOptions = {}): Promise<PersistentJobQueue> {

@@ -29,7 +29,7 @@ forEachDatabase(
       afterEach(async () => {
         killChildren();
         await rig.close();
-        await database.clear();
+        await database.empty();
         await rm(gates, { recursive: true, force: true });
       });
 
@@ -118,7 +118,7 @@ forEachDatabase(
 
       afterEach(async () => {
         await rig.close();
-        await database.clear();
+        await database.empty();
       });
 
       it('leaves the key to the job, which runs again under it', async () => {

@@ -55,6 +55,10 @@ export class OwnServer implements TestDatabase {
     this.open.clear();
   }
 
+  empty(): Promise<void> {
+    return this.clear();
+  }
+
   async start(): Promise<void> {
     await this.dismissWatchman();
     await this.engine.start();

@@ -69,10 +69,20 @@ export class StoreRig {
 
   /** Closes the stores, then the DataSources, and removes all tables. */
   async clear(): Promise<void> {
+    await this.close();
+    await this.database.clear();
+  }
+
+  /** The same, except that the job tables stay, empty: for suites that change no table of ours. */
+  async empty(): Promise<void> {
+    await this.close();
+    await this.database.empty();
+  }
+
+  private async close(): Promise<void> {
     await Promise.all(this.stores.splice(0).map((store) => store.close()));
     this.first = undefined;
     this.warnings.length = 0;
-    await this.database.clear();
   }
 }
 

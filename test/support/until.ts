@@ -5,7 +5,7 @@
  */
 export async function until(
   isTrue: () => boolean | Promise<boolean>,
-  { what = 'the condition', within = 15_000, every = 5 }: UntilOptions = {},
+  { what = 'the condition', within = 30_000, every = 5 }: UntilOptions = {},
 ): Promise<void> {
   const deadline = performance.now() + within;
   while (!(await isTrue())) {

@@ -90,6 +90,27 @@ function postgresExtra(given: Bag, connections: number): Bag {
     allowExitOnIdle: true,
     keepAlive: true,
     query_timeout: answerMs,
+    verify: verifyWithoutJit(given['verify']),
+  };
+}
+
+type Verify = (client: PgConnection, done: (error?: unknown) => void) => void;
+
+interface PgConnection {
+  query(text: string): Promise<unknown>;
+}
+
+/**
+ * What `pg` does with each new connection before its first use. The server would compile a claim from many types, whose cost it overrates,
+ * for seconds, to run it for a millisecond. A server that knows no such setting has nothing to compile.
+ */
+function verifyWithoutJit(given: unknown): Verify {
+  return (client, done) => {
+    const goOn = (): void => {
+      if (typeof given === 'function') (given as Verify)(client, done);
+      else done();
+    };
+    client.query('SET jit = off').then(goOn, goOn);
   };
 }
 

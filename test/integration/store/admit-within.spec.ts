@@ -29,7 +29,7 @@ forEachDatabase((database) => {
     await dataSource.query('CREATE TABLE users (name VARCHAR(20) NOT NULL)');
   });
 
-  afterEach(() => rig.clear());
+  afterEach(() => rig.empty());
 
   const countUsers = async (): Promise<number> =>
     ((await dataSource.query('SELECT * FROM users')) as readonly unknown[]).length;
@@ -134,7 +134,7 @@ forEachDatabase(
       await dataSource.query('CREATE TABLE users (name VARCHAR(20) NOT NULL)');
     });
 
-    afterEach(() => rig.clear());
+    afterEach(() => rig.empty());
 
     /** A transaction that has looked at the job table, and at an isolation that lets it see only that from then on. */
     function inTransaction<T>(run: (manager: EntityManager) => Promise<T>): Promise<T> {

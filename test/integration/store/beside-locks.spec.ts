@@ -19,7 +19,7 @@ forEachDatabase(
   (database) => {
     const rig = new StoreRig(database);
 
-    afterEach(() => rig.clear());
+    afterEach(() => rig.empty());
 
     it.each([6, 12, 40])(
       'in a table of %i jobs, work on some does not wait for locks on others',

@@ -19,7 +19,7 @@ forEachDatabase((database) => {
     await dataSource.query('CREATE TABLE users (name VARCHAR(20) NOT NULL)');
   });
 
-  afterEach(() => rig.clear());
+  afterEach(() => rig.empty());
 
   describe("a job in the caller's transaction", () => {
     it('exists once the transaction has committed, with what else was written', async () => {
@@ -192,7 +192,7 @@ forEachDatabase(
   (database) => {
     const rig = new StoreRig(database);
 
-    afterEach(() => rig.clear());
+    afterEach(() => rig.empty());
 
     it.each(['latin1', 'utf8mb4'])(
       "a job is stored whole over the app's connection with charset %s",
@@ -223,7 +223,7 @@ forEachDatabase(
   (database) => {
     const rig = new StoreRig(database);
 
-    afterEach(() => rig.clear());
+    afterEach(() => rig.empty());
 
     it('a job goes into the table of the queue, whatever search path the transaction has', async () => {
       const dataSource = await rig.dataSource();

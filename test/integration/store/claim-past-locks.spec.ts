@@ -9,7 +9,7 @@ forEachDatabase(
   (database) => {
     const rig = new StoreRig(database);
 
-    afterEach(() => rig.clear());
+    afterEach(() => rig.empty());
 
     const choices: readonly [string, readonly string[] | undefined][] = [
       ['one type', ['work']],

@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { StoreError } from '../../../lib/model/errors.js';
 import type { JobStore } from '../../../lib/stores/job-store.js';
+import { closeOwnDataSource, openOwnDataSource } from '../../../lib/stores/typeorm/own-data-source.js';
 import { aJob, someJobs } from '../../support/a-job.js';
 import { forEachDatabase, type TestDatabase } from '../../support/databases.js';
 import { claim, claimed, settle, StoreRig } from '../../support/store-rig.js';
@@ -127,6 +128,22 @@ forEachDatabase(
 
       expect(error).toBeInstanceOf(StoreError);
       expect(String(error)).toContain('ECONNREFUSED');
+    });
+
+    it('no statement of the store is compiled, whatever the server thinks of its cost', async () => {
+      if (database.name !== 'postgres') return;
+      let verified = 0;
+      const verify = (_client: unknown, done: () => void): void => {
+        verified += 1;
+        done();
+      };
+      const app = await database.connect({ extra: { verify } });
+      const own = await openOwnDataSource(app, 1);
+
+      expect(await own.query('SHOW jit')).toEqual([{ jit: 'off' }]);
+      expect(await app.query('SHOW jit')).toEqual([{ jit: 'on' }]);
+      expect(verified).toBe(2);
+      await closeOwnDataSource(own);
     });
   },
   ['postgres', 'mysql'],

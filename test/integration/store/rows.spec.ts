@@ -14,7 +14,7 @@ forEachDatabase((database) => {
     store = await rig.open();
   });
 
-  afterEach(() => rig.clear());
+  afterEach(() => rig.empty());
 
   describe('the row of a job', () => {
     it('is pending, with whole numbers, when it is new', async () => {
