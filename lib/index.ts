@@ -69,6 +69,8 @@ export type {
 } from './model/payload-schema.js';
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
 export type { HandlerPolicyOptions } from './model/handler-policy.js';
+export type { JobProgress } from './model/job-progress.js';
+export type { JobLog, JobLogLine } from './model/log-lines.js';
 export type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';
 export type { RetentionOptions } from './model/retention.js';
 export type { BackoffFunction, BackoffKind, BackoffOptions } from './model/retry-policy.js';

@@ -1,9 +1,19 @@
 import type { JobContext, JobLogger } from '../model/job-context.js';
 import { JobAbortedError, type AbortCause, type InvalidPayloadError } from '../model/errors.js';
 import type { ClaimedJob } from '../model/job.js';
+import { checkProgress } from '../model/job-progress.js';
+import { checkLogLine } from '../model/log-lines.js';
+import { AttemptNotes } from './attempt-notes.js';
 
 /** Makes the logger of one attempt; called only when a handler asks for it. */
 export type JobLoggerFactory = (job: ClaimedJob) => JobLogger;
+
+/** What attempts need of their queue. */
+export interface AttemptParts {
+  readonly makeLogger: JobLoggerFactory;
+  /** Called when an attempt has something new in its notes. */
+  readonly onNoted?: ((attempt: Attempt) => void) | undefined;
+}
 
 const messages: Readonly<Record<AbortCause, string>> = {
   timeout: 'the attempt took longer than its timeout',
@@ -23,6 +33,7 @@ const noTags: readonly string[] = Object.freeze([]);
 export class Attempt implements JobContext {
   private controller: AbortController | undefined;
   private ownLogger: JobLogger | undefined;
+  private ownNotes: AttemptNotes | undefined;
   private abortCause: AbortCause | undefined;
   /** Whether its claim is known to be lost: its outcome is of no use any more. */
   isLost = false;
@@ -44,7 +55,7 @@ export class Attempt implements JobContext {
     readonly job: ClaimedJob,
     /** Moment of its claim on the monotonic clock. */
     readonly claimedAt: number,
-    private readonly makeLogger: JobLoggerFactory,
+    private readonly parts: AttemptParts,
   ) {
     this.renewedAt = claimedAt;
   }
@@ -81,8 +92,23 @@ export class Attempt implements JobContext {
   }
 
   get logger(): JobLogger {
-    this.ownLogger ??= this.makeLogger(this.job);
+    this.ownLogger ??= this.parts.makeLogger(this.job);
     return this.ownLogger;
+  }
+
+  /** What its handler has said while it ran; `undefined` for nothing. */
+  get notes(): AttemptNotes | undefined {
+    return this.ownNotes;
+  }
+
+  progress(fraction: number, note?: string): void {
+    const said = checkProgress(fraction, note);
+    this.note((notes) => notes.progress({ ...said, at: Date.now(), attempt: this.attempt }));
+  }
+
+  log(line: string): void {
+    const text = checkLogLine(line);
+    this.note((notes) => notes.log({ at: Date.now(), attempt: this.attempt, text }));
   }
 
   /** Why the attempt was told to end, if it was. */
@@ -101,6 +127,14 @@ export class Attempt implements JobContext {
     if (this.abortCause !== undefined) return;
     this.abortCause = cause;
     this.controller?.abort(new JobAbortedError(cause, messages[cause]));
+  }
+
+  /** What comes after the end, from a handler that nobody waits for any more, is of no use. */
+  private note(add: (notes: AttemptNotes) => void): void {
+    if (this.hasEnded || this.isLost) return;
+    this.ownNotes ??= new AttemptNotes();
+    add(this.ownNotes);
+    this.parts.onNoted?.(this);
   }
 
   private makeController(): AbortController {

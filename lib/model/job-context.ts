@@ -22,4 +22,19 @@ export interface JobContext {
    */
   readonly signal: AbortSignal;
   readonly logger: JobLogger;
+  /**
+   * Says how far the work has come. It is stored with the job, the latest at most once a second; nothing is waited for. See `JobRecord.progress`.
+   *
+   * @param fraction From 0 to 1.
+   * @param note A few words; no more than 500 characters are kept.
+   * @throws InvalidOptionError
+   */
+  progress(fraction: number, note?: string): void;
+  /**
+   * Puts a line into the log of the job, which is stored with it and goes on over all attempts. The last 500 lines, or 32 000 characters, are
+   * kept; a line has no more than 1 000. See `JobRecord.log`. Jobs in memory have no such log.
+   *
+   * @throws InvalidOptionError unless it is a text.
+   */
+  log(line: string): void;
 }

@@ -19,6 +19,7 @@ import { encodePayload } from '../model/payload.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
 import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
 import { ClaimDesk } from '../runtime/claim-desk.js';
+import { NoteWriter } from '../runtime/note-writer.js';
 import { SuspectSeat } from '../runtime/suspect-seat.js';
 import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
@@ -273,6 +274,7 @@ export class JobQueue {
       executor: new Executor(handlers, options, makeRunWrapper(options)),
       makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
       keeper: undefined,
+      notes: new NoteWriter(store, events),
       desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
       seat: new SuspectSeat(),
       claimTypes: () => undefined,

@@ -5,6 +5,7 @@ import type { JobEvents } from '../model/events.js';
 import type { JobStore, QueueScope } from '../stores/job-store.js';
 import type { ClaimDesk } from './claim-desk.js';
 import type { LeaseKeeper } from './lease-keeper.js';
+import type { NoteWriter } from './note-writer.js';
 import type { SuspectSeat } from './suspect-seat.js';
 
 export interface WorkerSettings {
@@ -27,6 +28,8 @@ export interface WorkerParts {
   readonly events: JobEvents;
   readonly clock: Clock;
   readonly makeLogger: JobLoggerFactory;
+  /** Shared by all workers of this owner. */
+  readonly notes: NoteWriter;
   /** Absent where leases never end. */
   readonly keeper: LeaseKeeper | undefined;
   /** Shared by all workers of this owner, like the seat. */

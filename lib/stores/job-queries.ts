@@ -1,4 +1,6 @@
 import type { AttemptRecord } from '../model/attempt-history.js';
+import type { JobProgress } from '../model/job-progress.js';
+import type { JobLog } from '../model/log-lines.js';
 import type { Lease } from '../model/job.js';
 import type { EndedState, JobState } from '../model/job-state.js';
 
@@ -23,6 +25,10 @@ export interface JobRow {
   readonly expiresAt: number | undefined;
   /** Milliseconds for an attempt, where the job was given its own. */
   readonly timeout: number | undefined;
+  /** How far it has come, as its handler said last. */
+  readonly progress: JobProgress | undefined;
+  /** What its handler has logged by `job.log`; only where one job is looked for. */
+  readonly log?: JobLog | undefined;
   /** What has become of its attempts; only where one job is looked for. */
   readonly history?: readonly AttemptRecord[] | undefined;
   /** What the handler of a completed job returned, as JSON text; only where the payload was asked for. */

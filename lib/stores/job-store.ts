@@ -10,6 +10,16 @@ export interface Settlement extends Lease {
   readonly outcome: Outcome;
   /** What goes into the history of the job; a row that goes has none. See `model/attempt-history.ts`. */
   readonly line?: string | undefined;
+  /** What its handler said last; see `JobNote`. A row that goes has no use for it. */
+  readonly note?: Pick<JobNote, 'progress' | 'log'> | undefined;
+}
+
+/** What a handler says of its job while it runs. */
+export interface JobNote extends Lease {
+  /** How far it has come, in place of what stood there; see `model/job-progress.ts`. Absent: that stays. */
+  readonly progress?: string | undefined;
+  /** What is put at the end of its log, which is then cut at its beginning; see `model/log-lines.ts`. */
+  readonly log?: string | undefined;
 }
 
 /** Some queues, or all but some. */
@@ -130,6 +140,9 @@ export interface JobStore extends JobUpkeep {
 
   /** Heartbeat: moves the end of these leases to now + `leaseMs`. Returns those that are lost. */
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;
+
+  /** Writes down what handlers say while they run. Claims that are lost change nothing; the heartbeat tells of them. */
+  note(notes: readonly JobNote[]): Promise<void>;
 
   /**
    * Gives back rows that stand under this owner's name though it does not hold them: a claim whose answer was lost on the way.

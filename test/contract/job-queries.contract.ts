@@ -77,9 +77,35 @@ export function describeJobQueries(fixture: JobQueriesFixture): void {
         tags: undefined,
         expiresAt: undefined,
         timeout: undefined,
+        progress: undefined,
+        log: undefined,
         history: [],
         result: undefined,
         payload: '{"a":1}',
+      });
+    });
+
+    it('tells what is noted of a running job: the last progress, and all lines, each once', async () => {
+      const job = await claimed(store, aJob());
+      const other = await claimed(store, aJob());
+      const progress = (fraction: number): string => JSON.stringify({ fraction, at: 1, attempt: 1 });
+      const line = (place: number): string => `${JSON.stringify({ at: 1, n: 1, i: place, text: `ü${place}` })}\n`;
+
+      await store.note([
+        { ...job, progress: progress(0.1), log: line(1) },
+        { ...other, progress: progress(0.7) },
+      ]);
+      await store.note([{ ...job, progress: progress(0.2) }]);
+      await store.note([{ ...job, log: line(1) + line(2) }]);
+      await store.note([{ id: job.id, token: other.token, progress: progress(0.9), log: line(9) }]);
+
+      expect(await queries.find(job.id, 'without payload')).toMatchObject({
+        progress: { fraction: 0.2, at: 1, attempt: 1 },
+        log: { lines: [1, 2].map((place) => ({ at: 1, attempt: 1, text: `ü${place}` })), isCut: false },
+      });
+      expect(await queries.find(other.id, 'without payload')).toMatchObject({
+        progress: { fraction: 0.7 },
+        log: undefined,
       });
     });
 

@@ -9,6 +9,7 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -94,6 +95,10 @@ export class TypeOrmJobStore implements AdministeredStore {
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
     if (leases.length === 0) return [];
     return inStore('extend leases', () => this.parts.dialect.extend(leases, leaseMs));
+  }
+
+  async note(notes: readonly JobNote[]): Promise<void> {
+    if (notes.length > 0) await inStore('write down notes of running jobs', () => this.parts.dialect.note(notes));
   }
 
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {

@@ -27,6 +27,7 @@ const columns = [
   'tags',
   'expires_at',
   'timeout',
+  'progress',
 ];
 
 function columnsWith(payload: PayloadWish): string {
@@ -34,7 +35,7 @@ function columnsWith(payload: PayloadWish): string {
 }
 
 export function findStatement(id: string, payload: PayloadWish): TextMaker {
-  return (sql) => `SELECT ${columnsWith(payload)}, history FROM ${sql.table} WHERE id = ${sql.bind(id, 'uuid')}`;
+  return (sql) => `SELECT ${columnsWith(payload)}, history, log FROM ${sql.table} WHERE id = ${sql.bind(id, 'uuid')}`;
 }
 
 /** @param words Its condition for a state is the one of an index that has the rows in this order. */
@@ -136,7 +137,7 @@ export const setCancelled: TextMaker = (sql) =>
 /** `last_error` and the history stay. */
 export const setRetried: TextMaker = (sql) =>
   `status = ${sql.bind(JobState.Pending, 'text')}, attempts = 0, interruptions = 0, next_run_at = ${sql.now()}, ` +
-  'finished_at = NULL, keep_until = NULL, result = NULL, claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+  'finished_at = NULL, keep_until = NULL, result = NULL, progress = NULL, claim_token = NULL, claimed_by = NULL, lease_until = NULL';
 
 export function setEdited({ delayMs, runAt, payload, maxRetries }: JobEdit): TextMaker {
   return (sql) => {

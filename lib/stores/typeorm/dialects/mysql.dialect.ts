@@ -6,6 +6,7 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -32,6 +33,7 @@ import {
   cancelledStatement,
   extendStatement,
   lockHeldStatement,
+  noteStatement,
   run,
   slicesOf,
   type MysqlStatement,
@@ -128,6 +130,12 @@ export class MysqlDialect implements SqlDialect {
     const lost: LostLease[] = [];
     for (const slice of slicesOf(leases)) lost.push(...(await this.extendSlice(slice, leaseMs)));
     return lost;
+  }
+
+  async note(notes: readonly JobNote[]): Promise<void> {
+    const { connections } = this.parts();
+    const statement = noteStatement(this.names.table, notes);
+    await retryMysql(() => connections.use((connection) => run(connection, statement)));
   }
 
   async foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {

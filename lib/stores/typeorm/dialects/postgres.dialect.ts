@@ -7,6 +7,7 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -44,6 +45,7 @@ import {
   extendStatement,
   foreignClaimsStatement,
   insertStatement,
+  noteStatement,
   pruneStatement,
   recoverStatement,
 } from './postgres-statements.js';
@@ -144,6 +146,10 @@ export class PostgresDialect implements SqlDialect {
     const kept = new Set(rows.map((row) => row['token']));
     const lost = leases.filter(({ token }) => !kept.has(token));
     return tellCancelled(lost, (gone) => this.cancelledAmong(pool, gone));
+  }
+
+  async note(notes: readonly JobNote[]): Promise<void> {
+    await this.run(noteStatement(this.names.table, notes));
   }
 
   async foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {

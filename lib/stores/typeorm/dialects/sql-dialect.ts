@@ -5,6 +5,7 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -33,6 +34,7 @@ export interface SqlDialect {
   admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]>;
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;
+  note(notes: readonly JobNote[]): Promise<void>;
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
   disown(owner: string, held: readonly Lease[]): Promise<number>;

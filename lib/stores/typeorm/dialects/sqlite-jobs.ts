@@ -6,6 +6,7 @@ import { JobState } from '../../../model/job-state.js';
 import type {
   ClaimRequest,
   ForeignClaims,
+  JobNote,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -100,6 +101,11 @@ export class SqliteJobs {
     return this.tellCancelled(leases.filter(({ id, token }) => extend.run(until, id, token).changes === 0));
   }
 
+  note(notes: readonly JobNote[]): void {
+    const statement = this.statements.get('note');
+    for (const { id, token, progress = null, log = null } of notes) statement.run(progress, log, id, token);
+  }
+
   foreignClaims(owner: string, now: number): readonly ForeignClaims[] {
     return this.statements
       .get('foreignClaims')
@@ -162,7 +168,7 @@ export class SqliteJobs {
   private settleOne(settlement: Settlement, now: number): boolean {
     const { id, token } = settlement;
     if (isGone(settlement)) return this.statements.get('deleteCompleted').run(id, token).changes > 0;
-    const { status, cost, delayMs, error, isFinished, keepMs, result, line } = toSettledRow(settlement);
+    const { status, cost, delayMs, error, isFinished, keepMs, result, line, progress, log } = toSettledRow(settlement);
     const outcome = [
       cost,
       delayMs === null ? null : now + delayMs,
@@ -171,6 +177,8 @@ export class SqliteJobs {
       keepMs === null ? null : now + keepMs,
       result,
       line === null ? null : lineAt(now, line),
+      progress,
+      log,
     ];
     return this.statements.get('settle').run(status, ...outcome, status, id, token).changes > 0;
   }

@@ -7,6 +7,7 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -95,6 +96,10 @@ export class SqliteDialect implements SqlDialect {
 
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
     return this.write((own) => own.extend(leases, this.now() + leaseMs));
+  }
+
+  note(notes: readonly JobNote[]): Promise<void> {
+    return this.write((own) => own.note(notes));
   }
 
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {
