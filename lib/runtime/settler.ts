@@ -1,5 +1,5 @@
 import type { Attempt } from '../execution/attempt.js';
-import type { Execution } from '../execution/executor.js';
+import type { Execution } from '../execution/execution.js';
 import { encodeAttempt } from '../model/attempt-history.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
@@ -47,6 +47,10 @@ export class Settler {
   add(attempt: Attempt, execution: Execution): void {
     if (attempt.isLost) return;
     const ended = this.ended(attempt, execution);
+    if (execution.isSettled === true) {
+      this.stored([ended], []);
+      return;
+    }
     this.outbox.push(ended);
     this.weight += weightOf(ended);
   }
@@ -155,13 +159,23 @@ export class Settler {
 
 /** What the store needs to know of ended attempts. */
 export function settlementsOf(batch: readonly Ended[]): Settlement[] {
-  return batch.map((ended) => ({
-    id: ended.attempt.job.id,
-    token: ended.attempt.job.token,
-    outcome: ended.execution.outcome,
+  return batch.map(toSettlement);
+}
+
+/** The same of an attempt that is just about to end. */
+export function settlementOf(attempt: Attempt, execution: Execution, endedAt: number): Settlement {
+  return toSettlement({ attempt, execution, endedAt, note: attempt.notes?.pending(), isRepeat: false });
+}
+
+function toSettlement(ended: Ended): Settlement {
+  const { attempt, execution, note } = ended;
+  return {
+    id: attempt.job.id,
+    token: attempt.job.token,
+    outcome: execution.outcome,
     line: lineOf(ended),
-    note: isRowGone(ended) ? undefined : ended.note,
-  }));
+    note: isRowGone(ended) ? undefined : note,
+  };
 }
 
 function isRowGone({ execution: { outcome } }: Ended): boolean {

@@ -44,7 +44,7 @@ export class Worker {
     private readonly settings: WorkerSettings,
   ) {
     const { events, keeper, clock, executor, seat } = parts;
-    this.attemptParts = { makeLogger: parts.makeLogger, onNoted: parts.notes.add };
+    this.attemptParts = { makeLogger: parts.makeLogger, onNoted: parts.notes.add, once: parts.once?.run };
     this.settler = new Settler(events, keeper, clock);
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
@@ -110,7 +110,8 @@ export class Worker {
     const attempt = await this.parts.desk.pass(() => this.claimBeside());
     if (attempt === undefined) return false;
     const execution = await this.crew.runBeside(attempt);
-    if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
+    if (execution.isSettled === true) this.settler.add(attempt, execution);
+    else if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
     this.crew.leave(attempt);
     return true;
   }

@@ -2,6 +2,7 @@ import type { EnqueueResult } from '../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
 import type { EndedState } from '../model/job-state.js';
 import type { Pauses } from './pauses.js';
+import type { JobTransaction } from '../model/job-transaction.js';
 import type { JobQueries } from './job-queries.js';
 import type { Outcome } from '../model/outcome.js';
 
@@ -21,6 +22,10 @@ export interface JobNote extends Lease {
   /** What is put at the end of its log, which is then cut at its beginning; see `model/log-lines.ts`. */
   readonly log?: string | undefined;
 }
+
+/** What is written about a job in a transaction of the app's: its outcome, or a line that it is to remember. */
+export type JobWrite =
+  { readonly kind: 'settle'; readonly settlement: Settlement } | { readonly kind: 'remember'; readonly line: string };
 
 /** Some queues, or all but some. */
 export type QueueScope = { readonly only: readonly string[] } | { readonly except: readonly string[] };
@@ -158,6 +163,15 @@ export interface JobStore extends JobUpkeep {
 
   /** The EntityManager that everything called from here works with unasked, in a transaction or not, where the store can tell. */
   ambientManager?(): unknown;
+
+  /** That of the transactional handler which this is called from, alone. */
+  handlersManager?(): unknown;
+
+  /** Opens a transaction of the app's for work on the job of this claim. Absent where there are none. */
+  begin?(lease: Lease): Promise<JobTransaction<JobWrite>>;
+
+  /** Whether everything of the app happens on one connection, so that no transaction can be opened beside another one. */
+  readonly hasOneConnection?: boolean;
 
   /** Gives back what `open` took. The caller's DataSource is not closed. */
   close(): Promise<void>;

@@ -120,6 +120,7 @@ const doors = {
       'PersistentQueueOptions',
       'QueueKind',
       'ReadOptions',
+      'RegisterOptions',
       'RetentionOptions',
       'StandardIssue',
       'StandardResult',

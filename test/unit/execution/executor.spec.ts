@@ -1,5 +1,6 @@
 import { Attempt } from '../../../lib/execution/attempt.js';
-import { Executor, type Execution } from '../../../lib/execution/executor.js';
+import type { Execution } from '../../../lib/execution/execution.js';
+import { Executor } from '../../../lib/execution/executor.js';
 import { HandlerRegistry } from '../../../lib/handlers/handler-registry.js';
 import { InvalidPayloadError, JobAbortedError } from '../../../lib/model/errors.js';
 import { defaultBackoff, resolveBackoff } from '../../../lib/model/retry-policy.js';

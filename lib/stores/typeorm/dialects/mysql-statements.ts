@@ -1,5 +1,6 @@
 import { lineStart, longestHistory } from '../../../model/attempt-history.js';
 import type { Lease, NewJob } from '../../../model/job.js';
+import { asciiJson } from '../../../model/remembered.js';
 import { JobState } from '../../../model/job-state.js';
 import { longestLog } from '../../../model/log-lines.js';
 import type { ClaimRequest, JobNote } from '../../job-store.js';
@@ -236,7 +237,7 @@ export function settleStatement(table: string, rows: readonly SettledRow[]): Mys
         j.lease_until = CASE WHEN o.status = '${Running}' THEN j.lease_until END,
         j.claimed_by = NULL,
         j.claim_token = NULL`,
-    values: [JSON.stringify(outcomes)],
+    values: [asciiJson(outcomes)],
   };
 }
 

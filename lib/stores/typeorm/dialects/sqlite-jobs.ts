@@ -7,6 +7,7 @@ import type {
   ClaimRequest,
   ForeignClaims,
   JobNote,
+  JobWrite,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -104,6 +105,19 @@ export class SqliteJobs {
   note(notes: readonly JobNote[]): void {
     const statement = this.statements.get('note');
     for (const { id, token, progress = null, log = null } of notes) statement.run(progress, log, id, token);
+  }
+
+  recall({ id, token }: Lease): { readonly text: string | null } | undefined {
+    const row = this.statements.get('recall').get(id, token);
+    if (row === undefined) return undefined;
+    const text = row['remembered'];
+    return { text: typeof text === 'string' ? text : null };
+  }
+
+  /** Says whether the claim stood. */
+  write(lease: Lease, write: JobWrite, now: number): boolean {
+    if (write.kind === 'settle') return this.settleOne(write.settlement, now);
+    return this.statements.get('remember').run(write.line, lease.id, lease.token).changes > 0;
   }
 
   foreignClaims(owner: string, now: number): readonly ForeignClaims[] {

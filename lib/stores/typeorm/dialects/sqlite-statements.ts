@@ -64,6 +64,7 @@ function textsOf({ table, slots }: Pick<SqlNames, 'table' | 'slots'>) {
     ...workingTexts(table),
     ...steppingTexts(table),
     ...admissionTexts(table, slots),
+    ...runningTexts(table),
     ...upkeepTexts(table),
     ...pruneTexts(table),
   };
@@ -132,14 +133,26 @@ function steppingTexts(table: string) {
   };
 }
 
-function upkeepTexts(table: string) {
+/** What is written about a job while it runs. */
+function runningTexts(table: string) {
   return {
-    /** lease_until, id, claim_token */
-    extend: `UPDATE ${table} SET lease_until = ? WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
     /** progress or null, log or null, id, claim_token */
     note: `
       UPDATE ${table} SET progress = COALESCE(?, progress), log = ${logged}
       WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
+    /** id, claim_token */
+    recall: `SELECT remembered FROM ${table} WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
+    /** line, id, claim_token */
+    remember: `
+      UPDATE ${table} SET remembered = COALESCE(remembered, '') || ?
+      WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
+  };
+}
+
+function upkeepTexts(table: string) {
+  return {
+    /** lease_until, id, claim_token */
+    extend: `UPDATE ${table} SET lease_until = ? WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
     /** ids as JSON */
     cancelled: `SELECT id FROM ${table} WHERE id IN (SELECT value FROM json_each(?)) AND status = '${Cancelled}'`,
     /** owner */
