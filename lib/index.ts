@@ -5,6 +5,7 @@ export type {
   CountOptions,
   JobChanges,
   JobFilterOptions,
+  JobGroupOptions,
   ListOptions,
   ReadOptions,
 } from './admin/admin-options.js';

@@ -47,8 +47,15 @@ export interface PagePlace {
   readonly moment: number | undefined;
 }
 
+/** Jobs that belong together; what is left out does not matter. */
+export interface JobGroup {
+  readonly queue?: string | undefined;
+  /** They have this tag, among others perhaps. */
+  readonly tag?: string | undefined;
+}
+
 /** Which jobs; what is left out does not matter. */
-export interface JobFilter {
+export interface JobFilter extends JobGroup {
   readonly state?: JobState | undefined;
   readonly type?: string | undefined;
   /** Stored at this moment or later. */
@@ -153,8 +160,11 @@ export interface JobEdit {
  * is guarded by the states that it is legal from, so that whoever comes second finds nothing to do; it answers with what it changed.
  */
 export interface JobQueries {
-  /** Counts by state and type, each up to `most`. Costs as much as the number of types, times `most`, not as the number of jobs. */
-  count(most: number): Promise<readonly StateCount[]>;
+  /**
+   * Counts by state and type, each up to `most`. Costs as much as the number of types, times `most`, not as the number of jobs. A group that no
+   * index knows costs as much as the jobs that are passed over.
+   */
+  count(most: number, group?: JobGroup): Promise<readonly StateCount[]>;
 
   list(request: PageRequest): Promise<readonly JobRow[]>;
 

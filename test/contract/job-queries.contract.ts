@@ -1,6 +1,6 @@
-import type { ClaimedJob } from '../../lib/model/job.js';
+import type { ClaimedJob, NewJob } from '../../lib/model/job.js';
 import { controllable } from '../../lib/model/job-state.js';
-import type { JobFilter, JobQueries, JobRow, PagePlace } from '../../lib/stores/job-queries.js';
+import type { JobFilter, JobGroup, JobQueries, JobRow, PagePlace } from '../../lib/stores/job-queries.js';
 import { placeOf } from '../../lib/stores/job-queries.js';
 import type { AdministeredStore } from '../../lib/stores/job-store.js';
 import { aJob, someJobs } from '../support/a-job.js';
@@ -50,6 +50,45 @@ export function describeJobQueries(fixture: JobQueriesFixture): void {
       after = placeOf(filter.state, last);
     }
   }
+
+  it('lists and counts the jobs of a queue, and those with a tag', async () => {
+    const tagged: readonly (readonly string[] | undefined)[] = [
+      ['a'],
+      ['a', 'b'],
+      ['A'],
+      ['"a"', 'x,y', 'ü'],
+      undefined,
+    ];
+    const jobs = (): NewJob[] =>
+      tagged.flatMap((tags) =>
+        [undefined, 'mail'].map((queue) => aJob({ type: tags?.length === 2 ? 'two' : 'one', queue, tags })),
+      );
+    const types = ['one', 'two'];
+    await store.insert(jobs());
+    for (const job of await claim(store, { types })) await settle(store, job, { kind: 'failed', error: 'boom' });
+    await store.insert(jobs());
+    await claim(store, { types });
+    await store.insert(jobs());
+
+    const groups: readonly [JobGroup, number][] = [
+      [{ tag: 'a' }, 4],
+      [{ tag: 'a', queue: 'mail' }, 2],
+      [{ tag: 'ü' }, 2],
+      [{ tag: '"a"' }, 2],
+      [{ tag: 'y' }, 0],
+      [{ tag: "a' OR 1 = 1 --" }, 0],
+      [{ queue: 'mail' }, 5],
+      [{ queue: 'nobody' }, 0],
+    ];
+    for (const [group, most] of groups) {
+      for (const state of ['failed', 'running', 'pending'] as const) {
+        expect([group, state, (await walk({ ...group, state }, 2)).length]).toEqual([group, state, most]);
+        const counts = (await queries.count(100, group)).filter((count) => count.state === state);
+        expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(most);
+      }
+      expect(await walk(group, 3)).toHaveLength(most * 3);
+    }
+  });
 
   describe('find', () => {
     it('tells all that the row knows, numbers as numbers', async () => {

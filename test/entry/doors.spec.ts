@@ -88,6 +88,7 @@ const doors = {
       'JobEvent',
       'JobEventKind',
       'JobFilterOptions',
+      'JobGroupOptions',
       'JobHandlerOptions',
       'JobLog',
       'JobLogLine',
