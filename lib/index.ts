@@ -5,6 +5,7 @@ export type {
   CountOptions,
   JobChanges,
   JobFilterOptions,
+  JobGroupOptions,
   ListOptions,
   ReadOptions,
 } from './admin/admin-options.js';
@@ -22,6 +23,7 @@ export type { JobRecord } from './admin/job-record.js';
 export type { CountsByState, JobCount, JobCounts, JobProcess } from './admin/overview.js';
 export { JobHandler } from './handlers/job-handler.decorator.js';
 export type { HandlerDecorator, JobHandlerOptions } from './handlers/job-handler.decorator.js';
+export type { RegisterOptions } from './handlers/handler-options.js';
 export { OnJobEvent } from './handlers/on-job-event.decorator.js';
 export type { ListenerDecorator, OnJobEventOptions } from './handlers/on-job-event.decorator.js';
 export { JobsModule } from './jobs.module.js';
@@ -76,6 +78,8 @@ export type {
 } from './model/payload-schema.js';
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
 export type { HandlerPolicyOptions } from './model/handler-policy.js';
+export type { JobProgress } from './model/job-progress.js';
+export type { JobLog, JobLogLine } from './model/log-lines.js';
 export type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';
 export type { RetentionOptions } from './model/retention.js';
 export type { BackoffFunction, BackoffKind, BackoffOptions } from './model/retry-policy.js';

@@ -5,11 +5,21 @@ import { JobState } from '../model/job-state.js';
 import { checkJobType } from '../model/job-type.js';
 import { encodePayload } from '../model/payload.js';
 import { mostRetries } from '../model/handler-policy.js';
-import type { JobEdit, JobFilter, PageRequest, PayloadWish } from '../stores/job-queries.js';
+import { checkQueueName } from '../model/queue-name.js';
+import { checkWantedTag } from '../model/tags.js';
+import type { JobEdit, JobFilter, JobGroup, PageRequest, PayloadWish } from '../stores/job-queries.js';
 import { fromCursor } from './page-cursor.js';
 
+/** Jobs that belong together; what is left out does not matter. */
+export interface JobGroupOptions {
+  /** The queue that they wait in, exactly. */
+  queue?: string | undefined;
+  /** A tag that they have, exactly; they may have others too. */
+  tag?: string | undefined;
+}
+
 /** Which jobs are meant; what is left out does not matter. */
-export interface JobFilterOptions {
+export interface JobFilterOptions extends JobGroupOptions {
   /** The state that they are in. */
   state?: JobState | undefined;
   /** Their job type, exactly. */
@@ -35,7 +45,7 @@ export interface ListOptions extends JobFilterOptions, ReadOptions {
 }
 
 /** Options of `JobsAdmin.counts`. */
-export interface CountOptions {
+export interface CountOptions extends JobGroupOptions {
   /** How far the jobs of one type in one state are counted. Default 10 000, at most 1 000 000. */
   upTo?: number | undefined;
 }
@@ -55,7 +65,8 @@ export interface JobChanges {
 }
 
 const states = Object.values(JobState);
-const filterKeys = ['state', 'type', 'createdFrom', 'createdBefore'];
+const groupKeys = ['queue', 'tag'];
+const filterKeys = ['state', 'type', ...groupKeys, 'createdFrom', 'createdBefore'];
 const longestPage = 1_000;
 const longestPageWithPayloads = 100;
 
@@ -79,9 +90,9 @@ export function resolveReadOptions(options: unknown = {}): PayloadWish {
 }
 
 /** @throws InvalidOptionError */
-export function resolveCountOptions(options: unknown = {}): number {
-  const { upTo } = checkKnownKeys('the options of counts', options, ['upTo']);
-  return checkInteger('upTo', upTo ?? 10_000, 1, 1_000_000);
+export function resolveCountOptions(options: unknown = {}): { readonly most: number; readonly group: JobGroup } {
+  const given = checkKnownKeys('the options of counts', options, ['upTo', ...groupKeys]);
+  return { most: checkInteger('upTo', given['upTo'] ?? 10_000, 1, 1_000_000), group: resolveGroup(given) };
 }
 
 /** @throws InvalidOptionError */
@@ -125,10 +136,18 @@ export function resolveChanges(changes: unknown, maxPayloadSize: number): JobEdi
 function resolveFilter(given: Record<string, unknown>, allowed: readonly JobState[]): JobFilter {
   const { state, type, createdFrom, createdBefore } = given;
   return {
+    ...resolveGroup(given),
     state: state === undefined ? undefined : checkOneOf('state', state, allowed),
     type: type === undefined ? undefined : checkJobType(type),
     createdFrom: createdFrom === undefined ? undefined : checkMoment('createdFrom', createdFrom),
     createdBefore: createdBefore === undefined ? undefined : checkMoment('createdBefore', createdBefore),
+  };
+}
+
+function resolveGroup({ queue, tag }: Record<string, unknown>): JobGroup {
+  return {
+    ...(queue === undefined ? {} : { queue: checkQueueName('queue', queue) }),
+    ...(tag === undefined ? {} : { tag: checkWantedTag('tag', tag) }),
   };
 }
 

@@ -66,10 +66,10 @@ export class JobsAdmin {
   /** For the queue; yours is `queue.admin`, or is injected. */
   constructor(private readonly parts: JobsAdminParts) {}
 
-  /** Counts jobs by state and type, each up to `upTo` (10 000): costs the same however many there are. @throws InvalidOptionError */
+  /** Counts jobs by state and type, each up to `upTo` (10 000): costs the same however many there are, unless a `tag` is asked for. @throws InvalidOptionError */
   async counts(options?: CountOptions): Promise<JobCounts> {
-    const most = resolveCountOptions(options);
-    return toCounts(await (await this.parts.queries()).count(most));
+    const { most, group } = resolveCountOptions(options);
+    return toCounts(await (await this.parts.queries()).count(most, group));
   }
 
   /**

@@ -1,10 +1,9 @@
 import { types } from 'node:util';
 import type { Handler, HandlerRegistry } from '../handlers/handler-registry.js';
 import { decideFailure } from '../model/decide-failure.js';
-import { JobAbortedError } from '../model/errors.js';
+import { InvalidOptionError, JobAbortedError } from '../model/errors.js';
 import { describeError } from '../model/failure.js';
 import { mergePolicies, type HandlerPolicies, type HandlerPolicy } from '../model/handler-policy.js';
-import type { Complaint, Outcome } from '../model/outcome.js';
 import { decodePayload } from '../model/payload.js';
 import { encodeResult } from '../model/result.js';
 import type { Retention } from '../model/retention.js';
@@ -13,6 +12,8 @@ import { steeringOf } from '../model/steering.js';
 import { startTimer } from '../model/timer.js';
 import type { Attempt } from './attempt.js';
 import { runClean } from './clean-context.js';
+import type { Execution } from './execution.js';
+import type { Ending, Enter, HandlerTransactions, TransactionalWork } from './handler-transactions.js';
 import type { RunWrapper } from './run-wrapper.js';
 import { runValidated } from './validated-work.js';
 
@@ -26,11 +27,10 @@ export interface ExecutionPolicy {
   readonly handlers?: HandlerPolicies;
 }
 
-/** How an attempt ended, with the stack of the error for the log. */
-export interface Execution {
-  readonly outcome: Outcome;
-  readonly stack?: string | undefined;
-  readonly complaint?: Complaint | undefined;
+/** What goes around attempts; absent where nothing does. */
+export interface ExecutorParts {
+  readonly wrap?: RunWrapper | undefined;
+  readonly transactions?: HandlerTransactions | undefined;
 }
 
 const completed: Execution = { outcome: { kind: 'completed' } };
@@ -47,8 +47,7 @@ export class Executor {
   constructor(
     private readonly registry: HandlerRegistry,
     private readonly policy: ExecutionPolicy,
-    /** What goes around each attempt; absent where nothing does. */
-    private readonly wrap?: RunWrapper,
+    private readonly around: ExecutorParts = {},
   ) {}
 
   async execute(attempt: Attempt): Promise<Execution> {
@@ -59,18 +58,39 @@ export class Executor {
     let work: () => unknown;
     try {
       work = workOf(attempt, handler);
-      if (this.wrap !== undefined) work = this.wrap(attempt, work);
+      if (this.around.wrap !== undefined) work = this.around.wrap(attempt, work);
     } catch (error) {
       return this.refused(policy, error);
     }
-    try {
-      const running = runClean(work);
-      const timeout = attempt.job.timeoutMs ?? policy.timeout ?? this.policy.timeout;
-      const value: unknown = await (timeout === 0 ? running : withTimeout(running, attempt, timeout));
-      return steeringOf(value) === undefined ? this.complete(value, policy) : this.judge(attempt, policy, value);
-    } catch (error) {
-      return this.judge(attempt, policy, error);
+    const conclude = (ending: Ending): Execution => this.conclude(attempt, policy, ending);
+    if (policy.transactional === true) {
+      const run = async (enter: Enter): Promise<unknown> => this.run(attempt, policy, () => enter(work));
+      return this.executeWithin(attempt, { run, conclude });
     }
+    try {
+      return conclude({ value: await this.run(attempt, policy, work) });
+    } catch (error) {
+      return conclude({ thrown: error });
+    }
+  }
+
+  private run(attempt: Attempt, policy: HandlerPolicy, work: () => unknown): unknown {
+    const running = runClean(work);
+    const timeout = attempt.job.timeoutMs ?? policy.timeout ?? this.policy.timeout;
+    return timeout === 0 ? running : withTimeout(running, attempt, timeout);
+  }
+
+  private conclude(attempt: Attempt, policy: HandlerPolicy, ending: Ending): Execution {
+    if ('thrown' in ending) return this.judge(attempt, policy, ending.thrown);
+    const { value } = ending;
+    return steeringOf(value) === undefined ? this.complete(value, policy) : this.judge(attempt, policy, value);
+  }
+
+  private executeWithin(attempt: Attempt, work: TransactionalWork): Promise<Execution> | Execution {
+    const { transactions } = this.around;
+    if (transactions !== undefined) return transactions.execute(attempt, work);
+    const message = `the handler of job type '${attempt.type}' is transactional, and jobs in memory are in no database: enqueue it in the persistent queue`;
+    return this.refused({}, new InvalidOptionError(message));
   }
 
   private complete(value: unknown, policy: HandlerPolicy): Execution {

@@ -1,28 +1,17 @@
-import { checkFunction, checkKnownKeys, checkOneOf } from '../model/check.js';
+import { checkKnownKeys, checkOneOf } from '../model/check.js';
 import { DuplicateHandlerError, InvalidJobTypeError } from '../model/errors.js';
-import { policyKeys, resolveHandlerPolicy, type HandlerPolicyOptions } from '../model/handler-policy.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { JobContext } from '../model/job-context.js';
-import type { JobType, PayloadFit, PayloadOf, SchemaFit } from '../model/job-payloads.js';
+import type { JobType, PayloadFit, SchemaFit } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import type { PayloadSchema } from '../model/payload-schema.js';
 import { checkDecorated } from './decorated-method.js';
+import { handlerOptionKeys, resolveHandlerOptions, type RegisterOptions } from './handler-options.js';
 import { handlerMarks, type HandlerMark } from './handler-metadata.js';
 import type { MethodName } from './method-marks.js';
-import { payloadCheckOf } from './payload-check-of.js';
 
 /** What a handler says about the jobs that it runs; what it leaves out, the queue decides. */
-export interface JobHandlerOptions<T extends string = string> extends HandlerPolicyOptions {
-  /**
-   * Makes the `uniqueKey` of a job from its payload; `undefined` means none. Asked by `enqueue` in processes that know this handler; a job's own
-   * `uniqueKey` wins over it. Must always make the same key of the same payload.
-   */
-  uniqueKey?(payload: PayloadOf<T>): string | undefined;
-  /**
-   * What payloads must fit: a Standard Schema (zod, valibot, arktype), or a class with decorators of class-validator. Checked in
-   * `enqueue` and `submit`, and again before each attempt; the handler receives what the schema makes of the payload.
-   */
-  schema?: PayloadSchema;
+export interface JobHandlerOptions<T extends string = string> extends RegisterOptions<T> {
   /** Whether Nest's guards, pipes, interceptors and filters run around it. Default: what the `JobsModule` says. */
   enhancers?: boolean;
   /** The name of the one `JobsModule` that this handler serves. Default: every one. */
@@ -44,7 +33,7 @@ type FittingMethod<T extends string, H, S> = H extends (payload: infer P, ...res
     : PayloadFit<T, P>
   : unknown;
 
-const knownOptions = [...policyKeys, 'uniqueKey', 'schema', 'enhancers', 'instance'];
+const knownOptions = [...handlerOptionKeys, 'enhancers', 'instance'];
 
 /**
  * Makes a method of a provider or controller the handler of a job type.
@@ -81,11 +70,7 @@ function makeMark(source: string, type: unknown, options: unknown): HandlerMark 
     type: checkTypeAt(place, type),
     instance: read('instance', checkInstanceName),
     enhancers: read('enhancers', (name, value) => checkOneOf(name, value, [true, false] as const)),
-    policy: {
-      ...resolveHandlerPolicy(place, given),
-      uniqueKey: read('uniqueKey', checkFunction),
-      schema: read('schema', payloadCheckOf),
-    },
+    policy: resolveHandlerOptions(place, given),
   };
 }
 

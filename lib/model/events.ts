@@ -18,6 +18,8 @@ export interface JobEventMap {
   expired: { readonly job: JobFacts };
   /** Put off by its handler, at no cost. */
   snoozed: { readonly job: JobFacts; readonly delayMs: number; readonly durationMs: number };
+  /** How far a running job has come, as its handler said; at most once a second, the latest. */
+  progress: { readonly job: JobFacts; readonly fraction: number; readonly note?: string | undefined };
   /** Something in the app's own code was put right; sent with the outcome of the attempt. */
   complaint: Complaint & { readonly job: JobFacts };
   /** Given back unfinished, because the process stops or its lease ran out. */

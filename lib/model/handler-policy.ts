@@ -37,6 +37,8 @@ export interface HandlerPolicy {
   readonly queue?: string | undefined;
   readonly concurrency?: number | undefined;
   readonly retention?: Retention | undefined;
+  /** Whether it runs in a transaction whose commit completes the job. */
+  readonly transactional?: boolean | undefined;
   /** What payloads must fit. */
   readonly schema?: PayloadCheck | undefined;
   /** The key of the jobs that are enqueued where this handler is known. */

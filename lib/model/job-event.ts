@@ -43,6 +43,7 @@ const subjects: Readonly<Record<JobEventKind, 'job' | 'queue'>> = {
   failed: 'job',
   expired: 'job',
   snoozed: 'job',
+  progress: 'job',
   complaint: 'job',
   cancelled: 'job',
   released: 'job',

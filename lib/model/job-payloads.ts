@@ -48,5 +48,8 @@ export type SchemaFit<T extends string, P, S> = [SchemaOutput<S>] extends [P]
     : unknown
   : { readonly 'this handler does not take what its schema makes of a payload': SchemaOutput<S> };
 
+/** A function that runs jobs of this type with what a schema makes of their payloads. */
+export type HandlerWithSchema<T extends string, P, S> = ((payload: P, job: JobContext) => unknown) & SchemaFit<T, P, S>;
+
 /** A function that runs jobs of this type. `P` is what it takes; it may be more general than the payload. */
 export type HandlerFor<T extends string, P> = ((payload: P, job: JobContext) => unknown) & PayloadFit<T, P>;

@@ -15,6 +15,20 @@ export function checkTags(option: string, value: unknown): readonly string[] {
   return Object.freeze([...new Set(tags)]);
 }
 
+/**
+ * A tag that jobs are looked for by. Tags are found in the text that they are stored as; one that begins and ends with a comma would be found
+ * between two others.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkWantedTag(option: string, value: unknown): string {
+  const tag = checkTag(option, value);
+  if (!tag.startsWith(',') || !tag.endsWith(',')) return tag;
+  throw new InvalidOptionError(
+    `${option} may not begin and end with a comma, got ${show(tag)}; filter by something else`,
+  );
+}
+
 function checkTag(option: string, value: unknown): string {
   const tag = checkKey(option, value);
   if (tag.length <= longestTag) return tag;

@@ -15,22 +15,32 @@ export type TransactionResolver = () => unknown;
 export function managerFor(
   given: unknown,
   resolve: TransactionResolver | undefined,
-  store: Pick<JobStore, 'ambientManager'>,
+  store: Pick<JobStore, 'ambientManager' | 'handlersManager'>,
 ): unknown {
   if (given === null) return undefined;
   if (given !== undefined) return given;
-  const found = resolve === undefined ? store.ambientManager?.() : resolve();
+  const found = resolve === undefined ? store.ambientManager?.() : checkResolved(resolve());
+  return openOnly(found) ?? openOnly(store.handlersManager?.());
+}
+
+/** @throws InvalidManagerError */
+function checkResolved(found: unknown): unknown {
   if (found === undefined || found === null) return undefined;
   if (typeof found !== 'object' || !('dataSource' in found)) {
     throw new InvalidManagerError(
       `the option transaction must return an EntityManager, or undefined where there is no transaction, got ${show(found)}`,
     );
   }
-  return isInTransaction(found) ? found : undefined;
+  return found;
+}
+
+function openOnly(manager: unknown): unknown {
+  return typeof manager === 'object' && manager !== null && isInTransaction(manager) ? manager : undefined;
 }
 
 function isInTransaction(manager: object): boolean {
   const runner: unknown = 'queryRunner' in manager ? manager.queryRunner : undefined;
   const isRunner = typeof runner === 'object' && runner !== null && 'isTransactionActive' in runner;
-  return isRunner && runner.isTransactionActive === true;
+  if (!isRunner || runner.isTransactionActive !== true) return false;
+  return !('isReleased' in runner) || runner.isReleased !== true;
 }

@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs';
 import { Executor } from '../execution/executor.js';
 import { makeRunWrapper } from '../execution/run-wrapper.js';
+import type { RegisterOptions } from '../handlers/handler-options.js';
 import { HandlerRegistry, type Handler } from '../handlers/handler-registry.js';
 import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
@@ -10,15 +11,24 @@ import type { EnqueueResult } from '../model/enqueue-result.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
 import type { ControlResult } from '../model/control-result.js';
 import { JobEvents, type JobEventKind } from '../model/events.js';
-import { mergePolicies, type HandlerPolicyOptions } from '../model/handler-policy.js';
+import { mergePolicies } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
-import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
+import type {
+  HandlerFor,
+  HandlerWithSchema,
+  JobPayloads,
+  JobType,
+  PayloadArguments,
+  PayloadOf,
+} from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
 import { encodePayload } from '../model/payload.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
+import type { PayloadSchema, SchemaOutput } from '../model/payload-schema.js';
 import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
 import { ClaimDesk } from '../runtime/claim-desk.js';
+import { NoteWriter } from '../runtime/note-writer.js';
 import { SuspectSeat } from '../runtime/suspect-seat.js';
 import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
@@ -27,7 +37,7 @@ import { MemoryStore } from '../stores/memory/memory-store.js';
 import { ConcurrencyLimits } from './concurrency-limits.js';
 import { EnqueueLayers } from './enqueue-layers.js';
 import { jobOptions } from './job-options.js';
-import { checkNow, describeWork } from './memory-work.js';
+import { checkNow, describeWork, memoryWorkerSettings, refuseTransactional } from './memory-work.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
 
@@ -92,15 +102,21 @@ export class JobQueue {
   /**
    * Registers the function that runs jobs of this type.
    *
-   * @param policy What `@JobHandler` takes as well: retries, backoff, timeout, retention. Default: the queue decides.
+   * @param options What `@JobHandler` takes as well: retries, backoff, timeout, `schema` and so on. Default: the queue decides.
    * @throws InvalidJobTypeError | InvalidHandlerError | InvalidOptionError | DuplicateHandlerError
    */
+  register<T extends JobType, S extends PayloadSchema, P = SchemaOutput<S>>(
+    type: T,
+    handler: HandlerWithSchema<T, P, S>,
+    options: RegisterOptions<T> & { schema: S },
+  ): void;
   register<T extends JobType, P = PayloadOf<T>>(
     type: T,
     handler: HandlerFor<T, P>,
-    policy?: HandlerPolicyOptions,
-  ): void {
-    registerFunction(this.handlers, { type, handler, policy });
+    options?: RegisterOptions<T> & { schema?: undefined },
+  ): void;
+  register(type: string, handler: unknown, options?: object): void {
+    registerFunction(this.handlers, { type, handler, options });
   }
 
   /**
@@ -227,6 +243,7 @@ export class JobQueue {
         `no handler is registered for job type '${type}'; known are ${known.join(', ') || 'none'}`,
       );
     }
+    refuseTransactional(handler);
     const text = encodePayload(payload, largestPayload);
     checkNow(handler?.policy.schema, type, text);
     return this.newJob({ type, payload: text, run: undefined, request: { options, handler, payload } });
@@ -270,22 +287,17 @@ export class JobQueue {
       store,
       events,
       clock,
-      executor: new Executor(handlers, options, makeRunWrapper(options)),
+      executor: new Executor(handlers, options, { wrap: makeRunWrapper(options) }),
       makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
       keeper: undefined,
+      notes: new NoteWriter(store, events),
       desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
       seat: new SuspectSeat(),
       claimTypes: () => undefined,
       limits: () => limits.get(),
       held: () => worker.held(),
     };
-    const worker: Worker = new Worker(parts, {
-      pollMs: Infinity,
-      leaseMs: 0,
-      prefetch: 256,
-      maxInterruptions: Infinity,
-      owner: 'memory',
-    });
+    const worker: Worker = new Worker(parts, memoryWorkerSettings);
     return worker;
   }
 }

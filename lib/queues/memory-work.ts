@@ -1,6 +1,26 @@
+import type { Handler } from '../handlers/handler-registry.js';
+import { InvalidHandlerError } from '../model/errors.js';
 import type { EnqueuedJob } from '../model/job-middleware.js';
 import type { PayloadCheck } from '../model/payload-check.js';
 import { decodePayload } from '../model/payload.js';
+import type { WorkerSettings } from '../runtime/worker-parts.js';
+
+/** The store tells of every due job, and leases never end. */
+export const memoryWorkerSettings: WorkerSettings = {
+  pollMs: Infinity,
+  leaseMs: 0,
+  prefetch: 256,
+  maxInterruptions: Infinity,
+  owner: 'memory',
+};
+
+/** @throws InvalidHandlerError for a handler that needs a database. */
+export function refuseTransactional(handler: Handler | undefined): void {
+  if (handler?.policy.transactional !== true) return;
+  throw new InvalidHandlerError(
+    `${handler.source} is transactional, and jobs in memory are in no database: enqueue '${handler.type}' in the persistent queue`,
+  );
+}
 
 /** Refuses a payload that does not fit, where that can be said at once; what needs a promise is checked before the run alone. */
 export function checkNow(schema: PayloadCheck | undefined, type: string, text: string): void {

@@ -6,6 +6,8 @@ import type { JobEvents } from '../model/events.js';
 import type { NewJob } from '../model/job.js';
 import type { ResolvedPersistentOptions } from '../model/queue-options.js';
 import { attemptLogger, type LogSink } from '../observe/job-log.js';
+import { OnceRunner } from '../runtime/once-runner.js';
+import { SettlingTransactions } from '../runtime/settling-transactions.js';
 import { Engine } from '../runtime/engine.js';
 import type { ProcessIdentity } from '../runtime/process-identity.js';
 import { ConcurrencyLimits } from './concurrency-limits.js';
@@ -32,7 +34,11 @@ export function makePersistentEngine(parts: PersistentEngineParts): Engine {
   const engineParts = {
     ...shared,
     statistics: parts.store.statistics,
-    executor: new Executor(handlers, options, makeRunWrapper(options)),
+    executor: new Executor(handlers, options, {
+      wrap: makeRunWrapper(options),
+      transactions: new SettlingTransactions(parts.store, parts.clock),
+    }),
+    once: new OnceRunner(parts.store),
     limits: () => limits.get(),
     makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
   };

@@ -2,6 +2,7 @@ import type { Observable } from 'rxjs';
 import type { ReadOptions } from '../admin/admin-options.js';
 import type { JobRecord } from '../admin/job-record.js';
 import { JobsAdmin } from '../admin/jobs-admin.js';
+import type { RegisterOptions } from '../handlers/handler-options.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import type { ControlResult } from '../model/control-result.js';
@@ -9,14 +10,21 @@ import type { EnqueueOptions } from '../model/enqueue-options.js';
 import type { EnqueueResult } from '../model/enqueue-result.js';
 import { JobEvents, type JobEventKind } from '../model/events.js';
 import type { JobEvent } from '../model/job-event.js';
-import type { HandlerPolicyOptions } from '../model/handler-policy.js';
-import type { HandlerFor, JobPayloads, JobType, PayloadArguments, PayloadOf } from '../model/job-payloads.js';
+import type {
+  HandlerFor,
+  HandlerWithSchema,
+  JobPayloads,
+  JobType,
+  PayloadArguments,
+  PayloadOf,
+} from '../model/job-payloads.js';
 import {
   checkWorkers,
   resolvePersistentOptions,
   type PersistentQueueOptions,
   type ResolvedPersistentOptions,
 } from '../model/queue-options.js';
+import type { PayloadSchema, SchemaOutput } from '../model/payload-schema.js';
 import { attachJobLog, jobsLogger, type LogSink } from '../observe/job-log.js';
 import type { Engine } from '../runtime/engine.js';
 import type { AdministeredStore } from '../stores/job-store.js';
@@ -108,15 +116,21 @@ export class PersistentJobQueue {
   /**
    * Registers the function that runs jobs of this type.
    *
-   * @param policy What `@JobHandler` takes as well: retries, backoff, timeout, retention. Default: the queue decides.
+   * @param options What `@JobHandler` takes as well: retries, backoff, timeout, `schema` and so on. Default: the queue decides.
    * @throws InvalidJobTypeError | InvalidHandlerError | InvalidOptionError | DuplicateHandlerError
    */
+  register<T extends JobType, S extends PayloadSchema, P = SchemaOutput<S>>(
+    type: T,
+    handler: HandlerWithSchema<T, P, S>,
+    options: RegisterOptions<T> & { schema: S },
+  ): void;
   register<T extends JobType, P = PayloadOf<T>>(
     type: T,
     handler: HandlerFor<T, P>,
-    policy?: HandlerPolicyOptions,
-  ): void {
-    registerFunction(this.handlers, { type, handler, policy });
+    options?: RegisterOptions<T> & { schema?: undefined },
+  ): void;
+  register(type: string, handler: unknown, options?: object): void {
+    registerFunction(this.handlers, { type, handler, options });
     this.engine?.wake();
   }
 

@@ -1,7 +1,7 @@
+import { handlerOptionKeys, resolveHandlerOptions } from '../handlers/handler-options.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import { checkKnownKeys, show } from '../model/check.js';
 import { InvalidHandlerError } from '../model/errors.js';
-import { policyKeys, resolveHandlerPolicy } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
 import { checkJobType } from '../model/job-type.js';
 
@@ -9,7 +9,7 @@ import { checkJobType } from '../model/job-type.js';
 export interface FunctionHandler {
   readonly type: string;
   readonly handler: unknown;
-  readonly policy: unknown;
+  readonly options: unknown;
 }
 
 /**
@@ -17,13 +17,13 @@ export interface FunctionHandler {
  *
  * @throws InvalidJobTypeError | InvalidHandlerError | InvalidOptionError | DuplicateHandlerError
  */
-export function registerFunction(registry: HandlerRegistry, { type, handler, policy = {} }: FunctionHandler): void {
+export function registerFunction(registry: HandlerRegistry, { type, handler, options = {} }: FunctionHandler): void {
   checkJobType(type);
   const source = `register('${type}')`;
   if (typeof handler !== 'function') {
     throw new InvalidHandlerError(`the handler of job type '${type}' must be a function, got ${show(handler)}`);
   }
-  const given = checkKnownKeys(`the policy of ${source}`, policy, policyKeys);
+  const given = checkKnownKeys(`the options of ${source}`, options, handlerOptionKeys);
   const run = handler as (payload: unknown, job: JobContext) => unknown;
-  registry.add({ type, source, policy: resolveHandlerPolicy(`${source}: `, given), run });
+  registry.add({ type, source, policy: resolveHandlerOptions(`${source}: `, given), run });
 }

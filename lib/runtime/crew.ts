@@ -1,5 +1,6 @@
 import type { Attempt } from '../execution/attempt.js';
-import type { Execution, Executor } from '../execution/executor.js';
+import type { Execution } from '../execution/execution.js';
+import type { Executor } from '../execution/executor.js';
 import type { Clock } from '../model/clock.js';
 import { Fifo } from '../model/fifo.js';
 import { RecentSet } from '../model/recent-set.js';
@@ -151,7 +152,10 @@ export class Crew {
 
   /** Counts the attempts that do not end as gone. */
   abandon(): void {
-    for (const attempt of this.running) this.parts.settler.add(attempt, { outcome: { kind: 'abandoned' } });
+    for (const attempt of this.running) {
+      attempt.abandon();
+      this.parts.settler.add(attempt, { outcome: { kind: 'abandoned' } });
+    }
     this.running.clear();
     if (this.suspect !== undefined) this.parts.seat.leave(this.suspect, 'gone');
     this.suspect = undefined;
@@ -190,15 +194,15 @@ export class Crew {
 
   private end(attempt: Attempt, execution: Execution): void {
     if (!this.running.delete(attempt)) return;
-    if (this.suspect === attempt) this.suspectEnded(attempt);
+    if (this.suspect === attempt) this.suspectEnded(attempt, execution);
     this.parts.settler.add(attempt, execution);
     this.fill();
     this.parts.onEnded();
   }
 
-  private suspectEnded(attempt: Attempt): void {
+  private suspectEnded(attempt: Attempt, { isSettled }: Execution): void {
     this.suspect = undefined;
-    this.parts.seat.leave(attempt, fateOf(attempt));
+    this.parts.seat.leave(attempt, isSettled === true ? 'gone' : fateOf(attempt));
   }
 
   private giveBackWaiting(): void {

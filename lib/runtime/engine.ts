@@ -6,6 +6,7 @@ import { ClaimDesk } from './claim-desk.js';
 import { withDeadline } from './deadline.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { Meter } from './meter.js';
+import { NoteWriter } from './note-writer.js';
 import { Pruner, type PrunerParts } from './pruner.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { SuspectSeat } from './suspect-seat.js';
@@ -21,7 +22,7 @@ export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
   readonly interruptionBackoffMs: number;
 }
 
-export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat' | 'held' | 'meter'> {
+export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'notes' | 'desk' | 'seat' | 'held' | 'meter'> {
   /** Where it is stored what has become of jobs; absent where nobody reads it. */
   readonly statistics?: Statistics;
   readonly identity: Pick<ProcessIdentity, 'isDead' | 'forget'>;
@@ -42,6 +43,7 @@ interface Staffed {
  */
 export class Engine {
   private readonly keeper: LeaseKeeper;
+  private readonly notes: NoteWriter;
   /** Claims from all queues that have no workers of their own. */
   private readonly main: Worker;
   private readonly staff: readonly Staffed[];
@@ -56,13 +58,14 @@ export class Engine {
   ) {
     const { store, events, clock, claimTypes, identity, statistics } = parts;
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
+    this.notes = new NoteWriter(store, events);
     const claims = (): readonly Lease[] => this.keeper.attempts().map(({ job }) => job);
     const disown = (): Promise<number> => withDeadline(store.disown(settings.owner, claims()), answerMs);
     const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
     const held = (): readonly string[] => this.staff.flatMap(({ worker }) => worker.held());
     this.meter = statistics && new Meter({ statistics, clock, owner: settings.owner });
-    const { keeper, meter } = this;
-    const shared = { ...parts, keeper, desk, seat: new SuspectSeat(), held, meter };
+    const { keeper, notes, meter } = this;
+    const shared = { ...parts, keeper, notes, desk, seat: new SuspectSeat(), held, meter };
     const named = Object.entries(settings.queues);
     const rest: QueueScope | undefined = named.length === 0 ? undefined : { except: named.map(([queue]) => queue) };
     const workerOf = (queues: QueueScope | undefined): Worker => new Worker(shared, { ...settings, queues });
@@ -128,6 +131,7 @@ export class Engine {
     const stopListening = this.stopListening?.then((stop) => stop()).catch(() => undefined);
     void this.upkeep.stop();
     void this.pruner.stop();
+    void this.notes.stop();
     await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
     await Promise.race([Promise.all([this.keeper.stop(), this.meter?.stop(), stopListening]), pause(graceMs)]);
   }

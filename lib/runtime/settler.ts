@@ -1,11 +1,13 @@
 import type { Attempt } from '../execution/attempt.js';
-import type { Execution } from '../execution/executor.js';
+import type { Execution } from '../execution/execution.js';
 import { encodeAttempt } from '../model/attempt-history.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
 import type { Outcome } from '../model/outcome.js';
 import type { LostLease, Settlement } from '../stores/job-store.js';
+import type { NotePart } from '../execution/attempt-notes.js';
 import type { LeaseKeeper } from './lease-keeper.js';
+import { tellProgress } from './note-writer.js';
 
 /** An attempt that has ended, on its way to the store. */
 export interface Ended {
@@ -13,6 +15,8 @@ export interface Ended {
   readonly execution: Execution;
   /** Monotonic milliseconds at which it ended. */
   readonly endedAt: number;
+  /** What its handler said last, which the store may not have yet. */
+  readonly note?: NotePart | undefined;
   /** Sent before without an answer: it may have taken effect, so finding no row is no surprise. */
   isRepeat: boolean;
 }
@@ -49,13 +53,19 @@ export class Settler {
   /** Takes over what came of an attempt. A lost claim has no outcome: that was said when it was lost. */
   add(attempt: Attempt, execution: Execution): void {
     if (attempt.isLost) return;
-    this.outbox.push(this.ended(attempt, execution));
-    this.weight += weightOf(execution);
+    const ended = this.ended(attempt, execution);
+    if (execution.isSettled === true) {
+      this.stored([ended], []);
+      return;
+    }
+    this.outbox.push(ended);
+    this.weight += weightOf(ended);
   }
 
   ended(attempt: Attempt, execution: Execution): Ended {
     attempt.hasEnded = true;
-    return { attempt, execution, endedAt: this.clock.monotonic(), isRepeat: false };
+    const note = attempt.notes?.pending();
+    return { attempt, execution, endedAt: this.clock.monotonic(), note, isRepeat: false };
   }
 
   /** Its job was cancelled: whatever comes of it is of no use any more. */
@@ -75,7 +85,7 @@ export class Settler {
       return all;
     }
     const batch = this.outbox.splice(0, Math.min(most, this.lightCount()));
-    for (const { execution } of batch) this.weight -= weightOf(execution);
+    for (const ended of batch) this.weight -= weightOf(ended);
     return batch;
   }
 
@@ -84,7 +94,7 @@ export class Settler {
     for (const ended of batch) {
       ended.isRepeat = true;
       this.outbox.push(ended);
-      this.weight += weightOf(ended.execution);
+      this.weight += weightOf(ended);
     }
   }
 
@@ -118,14 +128,15 @@ export class Settler {
   /** How many of those that wait make a batch of bearable weight; at least one. */
   private lightCount(): number {
     let weight = 0;
-    const tooMany = this.outbox.findIndex(({ execution }) => (weight += weightOf(execution)) > heaviestBatch);
+    const tooMany = this.outbox.findIndex((ended) => (weight += weightOf(ended)) > heaviestBatch);
     return tooMany === -1 ? this.outbox.length : Math.max(1, tooMany);
   }
 
   private tell(ended: Ended): void {
     this.meter?.count(ended);
-    const { attempt, execution, endedAt } = ended;
+    const { attempt, execution, endedAt, note } = ended;
     const { job } = attempt;
+    if (note !== undefined) tellProgress(this.events, attempt, note);
     const { outcome, stack, complaint } = execution;
     if (complaint !== undefined) this.events.emit('complaint', { job, ...complaint });
     const durationMs = endedAt - attempt.startedAt;
@@ -157,18 +168,34 @@ export class Settler {
 
 /** What the store needs to know of ended attempts. */
 export function settlementsOf(batch: readonly Ended[]): Settlement[] {
-  return batch.map((ended) => ({
-    id: ended.attempt.job.id,
-    token: ended.attempt.job.token,
-    outcome: ended.execution.outcome,
+  return batch.map(toSettlement);
+}
+
+/** The same of an attempt that is just about to end. */
+export function settlementOf(attempt: Attempt, execution: Execution, endedAt: number): Settlement {
+  return toSettlement({ attempt, execution, endedAt, note: attempt.notes?.pending(), isRepeat: false });
+}
+
+function toSettlement(ended: Ended): Settlement {
+  const { attempt, execution, note } = ended;
+  return {
+    id: attempt.job.id,
+    token: attempt.job.token,
+    outcome: execution.outcome,
     line: lineOf(ended),
-  }));
+    note: isRowGone(ended) ? undefined : note,
+  };
+}
+
+function isRowGone({ execution: { outcome } }: Ended): boolean {
+  return outcome.kind === 'completed' && outcome.keep === undefined;
 }
 
 /** A job whose row goes has no history, and what was given back before it began was no attempt. */
-function lineOf({ attempt, execution, endedAt }: Ended): string | undefined {
+function lineOf(ended: Ended): string | undefined {
+  const { attempt, execution, endedAt } = ended;
   const { outcome, complaint } = execution;
-  if (!attempt.hasBegun || (outcome.kind === 'completed' && outcome.keep === undefined)) return undefined;
+  if (!attempt.hasBegun || isRowGone(ended)) return undefined;
   const durationMs = endedAt - attempt.startedAt;
   const texts = [textOf(outcome), complaint?.reason].filter((text) => text !== undefined);
   const error = texts.length === 0 ? undefined : texts.join('; ');
@@ -180,7 +207,7 @@ function textOf(outcome: Outcome): string | undefined {
   return 'error' in outcome ? outcome.error : undefined;
 }
 
-function weightOf({ outcome }: Execution): number {
-  if (outcome.kind === 'completed') return outcome.keep?.result?.length ?? 0;
-  return textOf(outcome)?.length ?? 0;
+function weightOf({ execution: { outcome }, note }: Ended): number {
+  const text = outcome.kind === 'completed' ? outcome.keep?.result : textOf(outcome);
+  return (text?.length ?? 0) + (note?.log?.length ?? 0);
 }

@@ -6,6 +6,8 @@ import type { JobStore, QueueScope } from '../stores/job-store.js';
 import type { ClaimDesk } from './claim-desk.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { OutcomeMeter } from './settler.js';
+import type { NoteWriter } from './note-writer.js';
+import type { OnceRunner } from './once-runner.js';
 import type { SuspectSeat } from './suspect-seat.js';
 
 export interface WorkerSettings {
@@ -28,10 +30,14 @@ export interface WorkerParts {
   readonly events: JobEvents;
   readonly clock: Clock;
   readonly makeLogger: JobLoggerFactory;
+  /** Shared by all workers of this owner. */
+  readonly notes: NoteWriter;
   /** Absent where leases never end. */
   readonly keeper: LeaseKeeper | undefined;
   /** Absent where nobody reads what it counts. */
   readonly meter?: OutcomeMeter | undefined;
+  /** Absent where nothing could be remembered. */
+  readonly once?: OnceRunner | undefined;
   /** Shared by all workers of this owner, like the seat. */
   readonly desk: ClaimDesk;
   readonly seat: SuspectSeat;

@@ -1,4 +1,4 @@
-import { Attempt } from '../execution/attempt.js';
+import { Attempt, type AttemptParts } from '../execution/attempt.js';
 import type { ClaimedJob, Lease } from '../model/job.js';
 import type { ClaimRequest, ExchangeResult } from '../stores/job-store.js';
 import { Crew } from './crew.js';
@@ -32,6 +32,7 @@ export class Worker {
   private readonly lookAhead: LookAhead;
   /** Absent where a crash leaves nothing behind. */
   private readonly suspicion: Suspicion | undefined;
+  private readonly attemptParts: AttemptParts;
   private roundTripMs = 1;
   private isStopping = false;
   /** Exchanges without an answer yet. */
@@ -43,6 +44,7 @@ export class Worker {
     private readonly settings: WorkerSettings,
   ) {
     const { events, keeper, clock, executor, seat, meter } = parts;
+    this.attemptParts = { makeLogger: parts.makeLogger, onNoted: parts.notes.add, once: parts.once?.run };
     this.settler = new Settler(events, keeper, clock, meter);
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
@@ -108,7 +110,8 @@ export class Worker {
     const attempt = await this.parts.desk.pass(() => this.claimBeside());
     if (attempt === undefined) return false;
     const execution = await this.crew.runBeside(attempt);
-    if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
+    if (execution.isSettled === true) this.settler.add(attempt, execution);
+    else if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
     this.crew.leave(attempt);
     return true;
   }
@@ -198,7 +201,7 @@ export class Worker {
   }
 
   private hold(job: ClaimedJob, sentAt: number): Attempt {
-    const attempt = new Attempt(job, sentAt, this.parts.makeLogger);
+    const attempt = new Attempt(job, sentAt, this.attemptParts);
     this.parts.keeper?.hold(attempt);
     return attempt;
   }

@@ -1,4 +1,6 @@
 import type { AttemptRecord } from '../model/attempt-history.js';
+import type { JobProgress } from '../model/job-progress.js';
+import type { JobLog } from '../model/log-lines.js';
 import type { Lease } from '../model/job.js';
 import type { EndedState, JobState } from '../model/job-state.js';
 
@@ -23,6 +25,10 @@ export interface JobRow {
   readonly expiresAt: number | undefined;
   /** Milliseconds for an attempt, where the job was given its own. */
   readonly timeout: number | undefined;
+  /** How far it has come, as its handler said last. */
+  readonly progress: JobProgress | undefined;
+  /** What its handler has logged by `job.log`; only where one job is looked for. */
+  readonly log?: JobLog | undefined;
   /** What has become of its attempts; only where one job is looked for. */
   readonly history?: readonly AttemptRecord[] | undefined;
   /** What the handler of a completed job returned, as JSON text; only where the payload was asked for. */
@@ -41,8 +47,15 @@ export interface PagePlace {
   readonly moment: number | undefined;
 }
 
+/** Jobs that belong together; what is left out does not matter. */
+export interface JobGroup {
+  readonly queue?: string | undefined;
+  /** They have this tag, among others perhaps. */
+  readonly tag?: string | undefined;
+}
+
 /** Which jobs; what is left out does not matter. */
-export interface JobFilter {
+export interface JobFilter extends JobGroup {
   readonly state?: JobState | undefined;
   readonly type?: string | undefined;
   /** Stored at this moment or later. */
@@ -147,8 +160,11 @@ export interface JobEdit {
  * is guarded by the states that it is legal from, so that whoever comes second finds nothing to do; it answers with what it changed.
  */
 export interface JobQueries {
-  /** Counts by state and type, each up to `most`. Costs as much as the number of types, times `most`, not as the number of jobs. */
-  count(most: number): Promise<readonly StateCount[]>;
+  /**
+   * Counts by state and type, each up to `most`. Costs as much as the number of types, times `most`, not as the number of jobs. A group that no
+   * index knows costs as much as the jobs that are passed over.
+   */
+  count(most: number, group?: JobGroup): Promise<readonly StateCount[]>;
 
   list(request: PageRequest): Promise<readonly JobRow[]>;
 

@@ -3,6 +3,7 @@ import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
 import type { EndedState } from '../model/job-state.js';
 import type { Pauses } from './pauses.js';
 import type { Statistics } from './statistics.js';
+import type { JobTransaction } from '../model/job-transaction.js';
 import type { JobQueries } from './job-queries.js';
 import type { Outcome } from '../model/outcome.js';
 
@@ -11,7 +12,21 @@ export interface Settlement extends Lease {
   readonly outcome: Outcome;
   /** What goes into the history of the job; a row that goes has none. See `model/attempt-history.ts`. */
   readonly line?: string | undefined;
+  /** What its handler said last; see `JobNote`. A row that goes has no use for it. */
+  readonly note?: Pick<JobNote, 'progress' | 'log'> | undefined;
 }
+
+/** What a handler says of its job while it runs. */
+export interface JobNote extends Lease {
+  /** How far it has come, in place of what stood there; see `model/job-progress.ts`. Absent: that stays. */
+  readonly progress?: string | undefined;
+  /** What is put at the end of its log, which is then cut at its beginning; see `model/log-lines.ts`. */
+  readonly log?: string | undefined;
+}
+
+/** What is written about a job in a transaction of the app's: its outcome, or a line that it is to remember. */
+export type JobWrite =
+  { readonly kind: 'settle'; readonly settlement: Settlement } | { readonly kind: 'remember'; readonly line: string };
 
 /** Some queues, or all but some. */
 export type QueueScope = { readonly only: readonly string[] } | { readonly except: readonly string[] };
@@ -132,6 +147,9 @@ export interface JobStore extends JobUpkeep {
   /** Heartbeat: moves the end of these leases to now + `leaseMs`. Returns those that are lost. */
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;
 
+  /** Writes down what handlers say while they run. Claims that are lost change nothing; the heartbeat tells of them. */
+  note(notes: readonly JobNote[]): Promise<void>;
+
   /**
    * Gives back rows that stand under this owner's name though it does not hold them: a claim whose answer was lost on the way.
    * Nothing is counted. Only to be called while no claim of this owner is under way. Returns how many.
@@ -146,6 +164,15 @@ export interface JobStore extends JobUpkeep {
 
   /** The EntityManager that everything called from here works with unasked, in a transaction or not, where the store can tell. */
   ambientManager?(): unknown;
+
+  /** That of the transactional handler which this is called from, alone. */
+  handlersManager?(): unknown;
+
+  /** Opens a transaction of the app's for work on the job of this claim. Absent where there are none. */
+  begin?(lease: Lease): Promise<JobTransaction<JobWrite>>;
+
+  /** Whether everything of the app happens on one connection, so that no transaction can be opened beside another one. */
+  readonly hasOneConnection?: boolean;
 
   /** Gives back what `open` took. The caller's DataSource is not closed. */
   close(): Promise<void>;

@@ -252,6 +252,20 @@ forEachDatabase((database) => {
       );
     });
 
+    it('takes only jobs with a tag, or in a queue', async () => {
+      await queue.enqueueMany([
+        { type: 'a', tags: ['eu', 'x'], queue: 'mail' },
+        { type: 'b', tags: ['eu'] },
+        { type: 'a', queue: 'mail' },
+      ]);
+
+      expect((await queue.admin.counts({ tag: 'eu' })).total.pending.count).toBe(2);
+      expect((await queue.admin.list({ queue: 'mail' })).jobs).toHaveLength(2);
+      expect((await queue.admin.cancelMany({ tag: 'eu', queue: 'mail' })).done).toBe(1);
+      expect((await queue.admin.deleteMany({ tag: 'eu', state: 'pending' })).done).toBe(1);
+      await expect(queue.admin.list({ tag: ',,' })).rejects.toThrow('tag may not begin and end with a comma');
+    });
+
     it('leaves what runs alone where it is to cancel what waits', async () => {
       const ids = await queue.enqueueMany([{ type: 'a' }, { type: 'a' }]);
       await rig.set("status = 'running', lease_until = 9000000000000", `id = '${ids[0]}'`);

@@ -1,6 +1,6 @@
-import type { ClaimedJob } from '../../lib/model/job.js';
+import type { ClaimedJob, NewJob } from '../../lib/model/job.js';
 import { controllable } from '../../lib/model/job-state.js';
-import type { JobFilter, JobQueries, JobRow, PagePlace } from '../../lib/stores/job-queries.js';
+import type { JobFilter, JobGroup, JobQueries, JobRow, PagePlace } from '../../lib/stores/job-queries.js';
 import { placeOf } from '../../lib/stores/job-queries.js';
 import type { AdministeredStore } from '../../lib/stores/job-store.js';
 import { aJob, someJobs } from '../support/a-job.js';
@@ -51,6 +51,45 @@ export function describeJobQueries(fixture: JobQueriesFixture): void {
     }
   }
 
+  it('lists and counts the jobs of a queue, and those with a tag', async () => {
+    const tagged: readonly (readonly string[] | undefined)[] = [
+      ['a'],
+      ['a', 'b'],
+      ['A'],
+      ['"a"', 'x,y', 'ü'],
+      undefined,
+    ];
+    const jobs = (): NewJob[] =>
+      tagged.flatMap((tags) =>
+        [undefined, 'mail'].map((queue) => aJob({ type: tags?.length === 2 ? 'two' : 'one', queue, tags })),
+      );
+    const types = ['one', 'two'];
+    await store.insert(jobs());
+    for (const job of await claim(store, { types })) await settle(store, job, { kind: 'failed', error: 'boom' });
+    await store.insert(jobs());
+    await claim(store, { types });
+    await store.insert(jobs());
+
+    const groups: readonly [JobGroup, number][] = [
+      [{ tag: 'a' }, 4],
+      [{ tag: 'a', queue: 'mail' }, 2],
+      [{ tag: 'ü' }, 2],
+      [{ tag: '"a"' }, 2],
+      [{ tag: 'y' }, 0],
+      [{ tag: "a' OR 1 = 1 --" }, 0],
+      [{ queue: 'mail' }, 5],
+      [{ queue: 'nobody' }, 0],
+    ];
+    for (const [group, most] of groups) {
+      for (const state of ['failed', 'running', 'pending'] as const) {
+        expect([group, state, (await walk({ ...group, state }, 2)).length]).toEqual([group, state, most]);
+        const counts = (await queries.count(100, group)).filter((count) => count.state === state);
+        expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(most);
+      }
+      expect(await walk(group, 3)).toHaveLength(most * 3);
+    }
+  });
+
   describe('find', () => {
     it('tells all that the row knows, numbers as numbers', async () => {
       const job = aJob({ maxRetries: 7, payload: '{"a":1}', runAt: 1_000 });
@@ -77,9 +116,35 @@ export function describeJobQueries(fixture: JobQueriesFixture): void {
         tags: undefined,
         expiresAt: undefined,
         timeout: undefined,
+        progress: undefined,
+        log: undefined,
         history: [],
         result: undefined,
         payload: '{"a":1}',
+      });
+    });
+
+    it('tells what is noted of a running job: the last progress, and all lines, each once', async () => {
+      const job = await claimed(store, aJob());
+      const other = await claimed(store, aJob());
+      const progress = (fraction: number): string => JSON.stringify({ fraction, at: 1, attempt: 1 });
+      const line = (place: number): string => `${JSON.stringify({ at: 1, n: 1, i: place, text: `ü${place}` })}\n`;
+
+      await store.note([
+        { ...job, progress: progress(0.1), log: line(1) },
+        { ...other, progress: progress(0.7) },
+      ]);
+      await store.note([{ ...job, progress: progress(0.2) }]);
+      await store.note([{ ...job, log: line(1) + line(2) }]);
+      await store.note([{ id: job.id, token: other.token, progress: progress(0.9), log: line(9) }]);
+
+      expect(await queries.find(job.id, 'without payload')).toMatchObject({
+        progress: { fraction: 0.2, at: 1, attempt: 1 },
+        log: { lines: [1, 2].map((place) => ({ at: 1, attempt: 1, text: `ü${place}` })), isCut: false },
+      });
+      expect(await queries.find(other.id, 'without payload')).toMatchObject({
+        progress: { fraction: 0.7 },
+        log: undefined,
       });
     });
 

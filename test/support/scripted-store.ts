@@ -4,6 +4,7 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
   JobStore,
   PruneRequest,
   RecoveredJob,
@@ -18,6 +19,7 @@ export class ScriptedStore implements JobStore {
   readonly held = new Map<string, ClaimedJob>();
   readonly extended: (readonly Lease[])[] = [];
   readonly disowned: (readonly Lease[])[] = [];
+  readonly notes: JobNote[] = [];
   readonly requests: ExchangeRequest[] = [];
   /** Asked before each exchange and heartbeat; what it throws, they throw. */
   fault: (request: ExchangeRequest | undefined) => void = () => undefined;
@@ -75,6 +77,11 @@ export class ScriptedStore implements JobStore {
     this.fault(undefined);
     this.extended.push(leases);
     return leases.filter(({ token }) => !this.held.has(token));
+  }
+
+  note(notes: readonly JobNote[]): Promise<void> {
+    this.notes.push(...notes);
+    return Promise.resolve();
   }
 
   foreignClaims(): Promise<readonly ForeignClaims[]> {

@@ -6,6 +6,7 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
   JobStore,
   PruneRequest,
   RecoveredJob,
@@ -111,6 +112,11 @@ export class MemoryStore implements JobStore {
 
   extend(leases: readonly Lease[]): Promise<readonly Lease[]> {
     return Promise.resolve(leases.filter(({ token }) => !this.running.has(token)));
+  }
+
+  /** Nobody can look at a job in memory. */
+  note(_notes: readonly JobNote[]): Promise<void> {
+    return Promise.resolve();
   }
 
   foreignClaims(): Promise<readonly ForeignClaims[]> {

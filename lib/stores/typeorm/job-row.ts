@@ -59,6 +59,10 @@ export interface SettledRow extends Lease {
   /** `keep_until` is so long after now; null where that is left to the queue. */
   readonly keepMs: number | null;
   readonly result: string | null;
+  /** How far it has come; null leaves that as it is. */
+  readonly progress: string | null;
+  /** What is put at the end of its log; null for nothing. */
+  readonly log: string | null;
   /** What goes behind the moment in a new line of the `history`; null for no line. */
   readonly line: string | null;
 }
@@ -153,7 +157,7 @@ export function isGone({ outcome }: Settlement): boolean {
 }
 
 /** What becomes of a row that stays. */
-export function toSettledRow({ id, token, outcome, line }: Settlement): SettledRow {
+export function toSettledRow({ id, token, outcome, line, note }: Settlement): SettledRow {
   const row = changes(outcome);
   return {
     id,
@@ -162,10 +166,12 @@ export function toSettledRow({ id, token, outcome, line }: Settlement): SettledR
     ...row,
     isFinished: endedStates.some((state) => state === row.status),
     line: line ?? null,
+    progress: note?.progress ?? null,
+    log: note?.log ?? null,
   };
 }
 
-type Change = Omit<SettledRow, keyof Lease | 'isFinished' | 'line'>;
+type Change = Omit<SettledRow, keyof Lease | 'isFinished' | 'line' | 'progress' | 'log'>;
 
 const unchanged: Omit<Change, 'status'> = { cost: 0, delayMs: null, error: null, keepMs: null, result: null };
 

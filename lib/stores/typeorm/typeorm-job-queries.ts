@@ -6,6 +6,8 @@ import {
   type ClaimCount,
   type DueJob,
   type JobEdit,
+  type JobFilter,
+  type JobGroup,
   type JobQueries,
   type JobRow,
   type PageRequest,
@@ -37,13 +39,14 @@ export class TypeOrmJobQueries implements JobQueries {
     private readonly wake: () => void,
   ) {}
 
-  count(most: number): Promise<readonly StateCount[]> {
+  count(most: number, group: JobGroup = {}): Promise<readonly StateCount[]> {
     return inStore('count jobs', async () => {
-      const counts = (await this.sql.read(countRunningStatement(this.sql.words))).map((row) =>
+      const counts = (await this.sql.read(countRunningStatement(this.sql.words, group))).map((row) =>
         toCount(row, JobState.Running, Infinity),
       );
       for (const state of [JobState.Pending, ...endedStates]) {
-        const rows = await this.sql.readEach(await this.typesIn(state), countStatement(this.sql.words, state, most));
+        const statement = countStatement(this.sql.words, state, { most, group });
+        const rows = await this.sql.readEach(await this.typesIn(state), statement);
         counts.push(...rows.map((row) => toCount(row, state, most)));
       }
       return counts.filter(({ count }) => count > 0);
@@ -57,7 +60,7 @@ export class TypeOrmJobQueries implements JobQueries {
       // Jobs that wait lie in their index stream by stream.
       const rows =
         state === JobState.Pending
-          ? await this.sql.readEach(await this.streams(type), statement)
+          ? await this.sql.readEach(await this.streams(request.filter), statement)
           : await this.sql.read((sql) => statement(sql, type));
       return rows.map(toJobRow).toSorted(byOrder(request)).slice(0, request.limit);
     });
@@ -130,9 +133,11 @@ export class TypeOrmJobQueries implements JobQueries {
     return [...first, ...(await this.changeFree({ ...change, ids: ids.slice(middle) }))];
   }
 
-  private async streams(type?: string): Promise<readonly Stream[]> {
+  private async streams({ type, queue }: Pick<JobFilter, 'type' | 'queue'> = {}): Promise<readonly Stream[]> {
     const streams = (await this.sql.read(this.sql.words.streams)).map(toStream);
-    return type === undefined ? streams : streams.filter((stream) => stream.type === type);
+    return streams.filter(
+      (stream) => (type ?? stream.type) === stream.type && (queue ?? stream.queue) === stream.queue,
+    );
   }
 
   private async typesIn(state: JobState): Promise<readonly string[]> {

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { Clock } from '../../model/clock.js';
 import { StoreError } from '../../model/errors.js';
 import type { EnqueueResult } from '../../model/enqueue-result.js';
+import type { JobTransaction } from '../../model/job-transaction.js';
 import type { Lease, NewJob } from '../../model/job.js';
 import type { JobQueries } from '../job-queries.js';
 import type {
@@ -9,6 +10,8 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
+  JobWrite,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -18,6 +21,7 @@ import { runnerOf } from './callers-transaction.js';
 import { CommitWatcher } from './commit-watcher.js';
 import type { SqlDialect } from './dialects/sql-dialect.js';
 import { isAnyDueNow } from './due-now.js';
+import { jobScopeManager } from './job-scope.js';
 import { inStore } from './store-error.js';
 import type { Pauses } from '../pauses.js';
 import { TypeOrmPauses } from './typeorm-pauses.js';
@@ -42,12 +46,14 @@ export class TypeOrmJobStore implements AdministeredStore {
   readonly queries: JobQueries;
   readonly pauses: Pauses;
   readonly statistics: Statistics;
+  readonly hasOneConnection: boolean;
   private readonly commits: CommitWatcher;
   private readonly listeners = new Set<{ readonly wake: () => void }>();
   private stopRemote: (() => Promise<void>) | undefined;
 
   constructor(private readonly parts: TypeOrmJobStoreParts) {
     this.commits = new CommitWatcher(parts.dataSource, parts.onTransactionEnd);
+    this.hasOneConnection = parts.dialect.hasOneConnection;
     this.queries = new TypeOrmJobQueries(parts.dialect.admin, () => this.wakeAll());
     this.pauses = new TypeOrmPauses(parts.dialect.admin, () => this.wakeAll());
     this.statistics = new TypeOrmStatistics(parts.dialect.admin);
@@ -100,6 +106,14 @@ export class TypeOrmJobStore implements AdministeredStore {
     return inStore('extend leases', () => this.parts.dialect.extend(leases, leaseMs));
   }
 
+  async note(notes: readonly JobNote[]): Promise<void> {
+    if (notes.length > 0) await inStore('write down notes of running jobs', () => this.parts.dialect.note(notes));
+  }
+
+  begin(lease: Lease): Promise<JobTransaction<JobWrite>> {
+    return inStore('begin a transaction for a job', () => this.parts.dialect.begin(lease));
+  }
+
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {
     return inStore('look at the claims of others', () => this.parts.dialect.foreignClaims(owner));
   }
@@ -136,10 +150,17 @@ export class TypeOrmJobStore implements AdministeredStore {
 
   /**
    * The DataSource's own manager is in no transaction, ever, unless something has put the one of the transaction around its caller in
-   * its place, as typeorm-transactional does.
+   * its place, as typeorm-transactional does. A transaction within that of a handler goes before it.
    */
   ambientManager(): unknown {
-    return this.parts.dataSource.manager;
+    const { dataSource } = this.parts;
+    return dataSource.manager.queryRunner === undefined ? this.handlersManager() : dataSource.manager;
+  }
+
+  /** The EntityManager of the transactional handler that this is called from, if that works on the same DataSource and is not over. */
+  handlersManager(): unknown {
+    const manager = jobScopeManager();
+    return manager !== undefined && Reflect.get(manager, 'dataSource') === this.parts.dataSource ? manager : undefined;
   }
 
   async close(): Promise<void> {

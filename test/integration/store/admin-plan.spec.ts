@@ -37,8 +37,12 @@ const looks: readonly (readonly [string, (sql: AdminSql) => TextMaker])[] = [
   ['failed jobs', (sql) => ofNoType(listStatement(sql.words, page({ state: 'failed' }, 5)))],
   ['failed jobs of a type', (sql) => ofType(listStatement(sql.words, page({ state: 'failed' }, 5)))],
   ['all jobs', (sql) => ofNoType(listStatement(sql.words, page({})))],
-  ['the count of waiting jobs', (sql) => ofType(countStatement(sql.words, 'pending', 1_000))],
-  ['the count of failed jobs', (sql) => ofType(countStatement(sql.words, 'failed', 1_000))],
+  ['the count of waiting jobs', (sql) => ofType(countStatement(sql.words, 'pending', { most: 1_000, group: {} }))],
+  [
+    'the count of waiting jobs in a queue',
+    (sql) => ofType(countStatement(sql.words, 'pending', { most: 1_000, group: { queue: 'default' } })),
+  ],
+  ['the count of failed jobs', (sql) => ofType(countStatement(sql.words, 'failed', { most: 1_000, group: {} }))],
   ['the types of waiting jobs', (sql) => sql.words.typesIn('pending')],
   ['the types of failed jobs', (sql) => sql.words.typesIn('failed')],
   ['the oldest due job', (sql) => ofStream(oldestDueStatement(sql.words))],
@@ -47,7 +51,7 @@ const looks: readonly (readonly [string, (sql: AdminSql) => TextMaker])[] = [
 
 const looksAtRunning: readonly (readonly [string, (sql: AdminSql) => TextMaker])[] = [
   ['running jobs', (sql) => ofNoType(listStatement(sql.words, page({ state: 'running' })))],
-  ['the count of running jobs', (sql) => countRunningStatement(sql.words)],
+  ['the count of running jobs', (sql) => countRunningStatement(sql.words, {})],
   ['the claims', (sql) => claimsStatement(sql.words)],
 ];
 

@@ -9,6 +9,8 @@ export interface AppOptions {
   readonly jobs: JobsModuleOptions & { readonly persistent: PersistentQueueOptions };
   /** The job types that it can run. */
   readonly types: readonly string[];
+  /** Those of them whose handlers are transactional. */
+  readonly transactional: readonly string[];
   /** The folder in which an open gate is a file. */
   readonly gates: string;
 }

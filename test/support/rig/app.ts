@@ -5,6 +5,7 @@ import { Injectable, Module, type LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobAbortedError, JobHandler, JobsModule, PersistentJobQueue, type JobContext } from 'nestjs-jobs';
+import type { EntityManager } from 'typeorm';
 import { faultMark, readyLine, stoppingLine, type AppOptions } from './app-options.js';
 import { Effects } from './effects.js';
 import { take, type Step } from './script.js';
@@ -24,7 +25,8 @@ const effects = await Effects.open(options.dataSource);
 class Hands {
   constructor(private readonly jobs: PersistentJobQueue) {}
 
-  async work(steps: readonly Step[], { id, type, attempt, signal }: JobContext): Promise<void> {
+  async work(steps: readonly Step[], job: JobContext<EntityManager>): Promise<void> {
+    const { id, type, attempt, signal } = job;
     const note = (what: string): Promise<void> => effects.add({ jobId: id, jobType: type, run: attempt, what });
     // Told to stop because the database is gone, it has nowhere to write that down.
     const noteAbort = (): Promise<void> => note(`aborted: ${reasonOf(signal)}`).catch(() => undefined);
@@ -37,6 +39,7 @@ class Hands {
       signal,
       note,
       enqueue: (next) => this.jobs.enqueue(next, []),
+      write: () => job.manager.query(`INSERT INTO written (job_id) VALUES ('${id}')`),
       isOpen: (gate) => existsSync(join(options.gates, gate)),
     });
     await note('done');
@@ -44,7 +47,8 @@ class Hands {
 }
 
 for (const type of options.types) {
-  JobHandler(type)(Hands.prototype, 'work', { value: Hands.prototype.work });
+  const transactional = options.transactional.includes(type);
+  JobHandler(type, { transactional })(Hands.prototype, 'work', { value: Hands.prototype.work });
 }
 
 function reasonOf({ reason }: AbortSignal): string {

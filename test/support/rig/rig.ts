@@ -22,6 +22,8 @@ export interface StartOptions extends Omit<JobsModuleOptions, 'persistent'> {
   readonly name?: string;
   /** Default: `work`. */
   readonly types?: readonly string[];
+  /** Those of them whose handlers are transactional. Default: none. */
+  readonly transactional?: readonly string[];
   /**
    * Apps of one machine can prove each other's death. `'own'` (default) lets each app believe it has a machine for itself, so that
    * leases decide; apps with the same other name share a machine.
@@ -103,12 +105,20 @@ export class Rig extends QueueRig {
   }
 
   /** Starts an app without waiting for it. */
-  launch({ name = '', types = ['work'], machine = 'own', under = [], ...jobs }: StartOptions = {}): RigApp {
+  launch({
+    name = '',
+    types = ['work'],
+    transactional = [],
+    machine = 'own',
+    under = [],
+    ...jobs
+  }: StartOptions = {}): RigApp {
     const appOptions: AppOptions = {
       name,
       dataSource: this.database.options(),
       jobs: { ...jobs, persistent: { ...quickOptions, lease: 1_500, ...jobs.persistent } },
       types,
+      transactional,
       gates: this.folder,
     };
     const host = machine === 'own' ? `machine-${++this.machines}` : machine;

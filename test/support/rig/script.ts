@@ -22,6 +22,8 @@ type Act =
   | { readonly do: 'kill'; readonly signal: NodeJS.Signals }
   | { readonly do: 'throw'; readonly message: string }
   | { readonly do: 'enqueue'; readonly type: string }
+  /** Writes its job's id into the table `written`, through the manager of its transaction. */
+  | { readonly do: 'write' }
   /** Leaves a row of this name among the effects. */
   | { readonly do: 'note'; readonly what: string };
 
@@ -32,6 +34,7 @@ export interface StepTools {
   readonly signal: AbortSignal;
   readonly note: (what: string) => Promise<void>;
   readonly enqueue: (type: string) => Promise<unknown>;
+  readonly write: () => Promise<void>;
   readonly isOpen: (gate: string) => boolean;
 }
 
@@ -42,7 +45,7 @@ export async function take(steps: readonly Step[], tools: StepTools): Promise<vo
   for (const step of steps) if (step.by === undefined || step.by === tools.name) await takeOne(step, tools);
 }
 
-async function takeOne(step: Act, { signal, note, enqueue, isOpen }: StepTools): Promise<void> {
+async function takeOne(step: Act, { signal, note, enqueue, write, isOpen }: StepTools): Promise<void> {
   switch (step.do) {
     case 'wait':
       while (!isOpen(step.gate)) await pause(lookMs);
@@ -65,6 +68,8 @@ async function takeOne(step: Act, { signal, note, enqueue, isOpen }: StepTools):
     case 'enqueue':
       await enqueue(step.type);
       return;
+    case 'write':
+      return write();
     case 'note':
       return note(step.what);
   }

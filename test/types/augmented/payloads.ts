@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { JobHandler, type JobContext, type JobQueue, type JobType, type PersistentJobQueue } from 'nestjs-jobs';
 
+import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 
 interface WelcomeEmail {
@@ -20,6 +21,8 @@ declare const memory: JobQueue;
 declare const persistent: PersistentJobQueue;
 declare const email: WelcomeEmail;
 declare const type: string;
+const counted = z.object({ size: z.string().transform(Number) });
+const numbered = z.object({ to: z.number() });
 
 export const accepted = [
   persistent.enqueue('send_welcome_email', email),
@@ -43,6 +46,18 @@ export const accepted = [
   persistent.register('undeclared', (payload: { anything: boolean }) => payload.anything),
   memory.register('send_welcome_email', ({ to }) => to.length),
   memory.submit('send_welcome_email', email),
+  persistent.register('send_welcome_email', ({ to }) => to.length, { schema: z.object({ to: z.string() }) }),
+  persistent.register('counted', ({ size }) => size.toFixed(), {
+    schema: z.object({ size: z.string().transform(Number) }),
+    transactional: true,
+  }),
+  memory.register('counted', ({ size }: { size: number }) => size, {
+    schema: z.object({ size: z.string().transform(Number) }),
+  }),
+  persistent.register('managed', (_payload: unknown, job: JobContext<EntityManager>) => job.manager.query('SELECT 1')),
+  persistent.register('managed', (_payload, job: JobContext<EntityManager>) =>
+    job.once('step', async (manager) => manager.queryRunner === undefined),
+  ),
 ];
 
 export const refused = [
@@ -66,6 +81,10 @@ export const refused = [
   persistent.register('send_welcome_email', (payload: string) => payload),
   // @ts-expect-error -- the handler wants more than the payload has
   persistent.register('send_welcome_email', (payload: WelcomeEmail & { cc: string }) => payload.cc),
+  // @ts-expect-error -- the schema makes a number of it
+  persistent.register('counted', (payload: { size: string }) => payload, { schema: counted }),
+  // @ts-expect-error -- the schema does not take the payload of this type
+  persistent.register('send_welcome_email', (payload: { to: number }) => payload, { schema: numbered }),
   // @ts-expect-error -- the payload of this type must be given
   memory.submit('send_welcome_email'),
   // @ts-expect-error -- the payload has another type

@@ -1,5 +1,6 @@
 import { Attempt } from '../../../lib/execution/attempt.js';
-import { Executor, type Execution } from '../../../lib/execution/executor.js';
+import type { Execution } from '../../../lib/execution/execution.js';
+import { Executor } from '../../../lib/execution/executor.js';
 import { HandlerRegistry } from '../../../lib/handlers/handler-registry.js';
 import { InvalidPayloadError, JobAbortedError } from '../../../lib/model/errors.js';
 import { defaultBackoff, resolveBackoff } from '../../../lib/model/retry-policy.js';
@@ -13,7 +14,7 @@ function execute(run: () => unknown, payload = ''): Promise<Execution> {
   registry.add({ type: 'work', source: 'work', policy: {}, run });
   const job = { id: '1', token: 't', type: 'work', payload, attempts: 0, maxRetries: 3, interruptions: 0 };
   const executor = new Executor(registry, { backoff: defaultBackoff, timeout: 0 });
-  return executor.execute(new Attempt(job, 0, () => silent));
+  return executor.execute(new Attempt(job, 0, { makeLogger: () => silent }));
 }
 
 describe('Executor', () => {
@@ -58,7 +59,7 @@ describe('Executor, told to stop', () => {
     };
     registry.add({ type: 'work', source: 'work', policy: {}, run });
     const job = { id: '1', token: 't', type: 'work', payload: '', attempts: 0, maxRetries: 3, interruptions: 0 };
-    const attempt = new Attempt(job, 0, () => silent);
+    const attempt = new Attempt(job, 0, { makeLogger: () => silent });
     attempt.abort('shutdown');
     return new Executor(registry, { backoff: defaultBackoff, timeout: 0 }).execute(attempt);
   };
@@ -85,7 +86,9 @@ describe('Executor, after a timeout', () => {
     registry.add({ type: 'work', source: 'work', policy: { backoff, timeout: 1 }, run });
     const job = { id: '1', token: 't', type: 'work', payload: '', attempts: 4, maxRetries: 9, interruptions: 0 };
 
-    await new Executor(registry, { backoff: defaultBackoff, timeout: 0 }).execute(new Attempt(job, 0, () => silent));
+    await new Executor(registry, { backoff: defaultBackoff, timeout: 0 }).execute(
+      new Attempt(job, 0, { makeLogger: () => silent }),
+    );
 
     expect(seen).toEqual([5, expect.any(JobAbortedError)]);
     expect(seen[1]).toMatchObject({ reason: 'timeout', message: 'timed out after 1 ms' });

@@ -20,7 +20,7 @@ function setUp(): { crew: Crew; seat: SuspectSeat; settler: Settler } {
 
 function suspect(id: string): Attempt {
   const job = { id, token: id, type: 'work', payload: 'null', attempts: 0, maxRetries: 0, interruptions: 2 };
-  return new Attempt({ ...job, run: () => new Promise(() => undefined) }, 0, () => silent);
+  return new Attempt({ ...job, run: () => new Promise(() => undefined) }, 0, { makeLogger: () => silent });
 }
 
 describe('Crew', () => {

@@ -1,5 +1,5 @@
 import { Attempt } from '../../../lib/execution/attempt.js';
-import type { Execution } from '../../../lib/execution/executor.js';
+import type { Execution } from '../../../lib/execution/execution.js';
 import { Histogram } from '../../../lib/model/histogram.js';
 import type { Outcome } from '../../../lib/model/outcome.js';
 import { Meter } from '../../../lib/runtime/meter.js';
@@ -52,8 +52,11 @@ describe('Meter', () => {
   function count(outcome: Outcome, type = 'mail'): void {
     const dueAt = now + 5_000 - 500;
     const job = { id: '1', token: 't', type, payload: '', attempts: 0, maxRetries: 3, interruptions: 0, dueAt };
-    const attempt = new Attempt(job, clock.monotonic(), () => {
-      throw new Error('unused');
+    const attempt = new Attempt(job, clock.monotonic(), {
+      makeLogger: () => {
+        throw new Error('unused');
+      },
+      onNoted: () => undefined,
     });
     attempt.begin(clock.monotonic() - 200);
     const execution: Execution = { outcome };

@@ -8,7 +8,7 @@ const silent = { debug: () => undefined, log: () => undefined, warn: () => undef
 
 function waitingAttempt(): Attempt {
   const job = { id: '1', token: 't', type: 'work', payload: '', attempts: 2, maxRetries: 3, interruptions: 0 };
-  return new Attempt(job, 0, () => silent);
+  return new Attempt(job, 0, { makeLogger: () => silent });
 }
 
 function attempt(): Attempt {

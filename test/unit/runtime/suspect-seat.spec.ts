@@ -2,11 +2,9 @@ import { Attempt } from '../../../lib/execution/attempt.js';
 import { SuspectSeat } from '../../../lib/runtime/suspect-seat.js';
 
 const attempt = (id: string): Attempt =>
-  new Attempt(
-    { id, token: id, type: 'work', payload: 'null', attempts: 0, maxRetries: 0, interruptions: 2 },
-    0,
-    () => ({ debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined }),
-  );
+  new Attempt({ id, token: id, type: 'work', payload: 'null', attempts: 0, maxRetries: 0, interruptions: 2 }, 0, {
+    makeLogger: () => ({ debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined }),
+  });
 
 describe('SuspectSeat', () => {
   it('is taken until the one on it leaves', () => {

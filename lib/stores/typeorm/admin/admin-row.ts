@@ -1,5 +1,7 @@
 import { JobState } from '../../../model/job-state.js';
 import type { ClaimCount, DueJob, JobRow } from '../../job-queries.js';
+import { decodeProgress } from '../../../model/job-progress.js';
+import { decodeLog } from '../../../model/log-lines.js';
 import { decodeHistory } from '../../../model/attempt-history.js';
 import { toTags, toText, type Row } from '../job-row.js';
 
@@ -30,8 +32,10 @@ export function toJobRow(row: Row): JobRow {
     tags: row['tags'] === null ? undefined : toTags(row['tags']),
     expiresAt: numberOf(row['expires_at']),
     timeout: numberOf(row['timeout']),
+    progress: decodeProgress(textOf(row['progress'])),
     payload: textOf(row['payload']),
     ...('result' in row ? { result: textOf(row['result']) } : {}),
+    ...('log' in row ? { log: decodeLog(textOf(row['log'])) } : {}),
     ...('history' in row ? { history: decodeHistory(textOf(row['history'])) } : {}),
   };
 }

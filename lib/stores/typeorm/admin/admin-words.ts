@@ -15,6 +15,8 @@ export interface AdminWords {
   indexOrder(state: JobState): string;
   /** A column by which rows are to be sorted after they were found, and not found as they are sorted. */
   sortedLater(column: string): string;
+  /** A condition for a text that has another one somewhere in it, letter by letter. */
+  contains(column: string, mark: string): string;
   /** Takes a slot of pauses, and leaves it alone where it is taken. */
   readonly takeSlot: TextMaker<string>;
   /** Adds rows of statistics, and leaves alone those that are there. */
@@ -26,7 +28,7 @@ export interface AdminWords {
 }
 
 /** For databases with indexes over some of the rows. A statement must name their condition, or they are not used. */
-const partialIndexes: Omit<AdminWords, 'sortedLater' | 'streams'> = {
+const partialIndexes: Omit<AdminWords, 'sortedLater' | 'contains' | 'streams'> = {
   takeSlot: takePauseStatement('ON CONFLICT (job_type, slot) DO NOTHING'),
   recordStatistics: recordStatement('ON CONFLICT (minute, job_type, owner) DO NOTHING'),
   whereState: (state) => `status = '${state}'${isEnded(state) ? ' AND finished_at IS NOT NULL' : ''}`,
@@ -37,6 +39,7 @@ const partialIndexes: Omit<AdminWords, 'sortedLater' | 'streams'> = {
 export const postgresWords: AdminWords = {
   ...partialIndexes,
   sortedLater: (column) => column,
+  contains: (column, mark) => `strpos(${column}, ${mark}) > 0`,
   streams: ({ table }) => `
     WITH RECURSIVE streams AS (
       ${nextStream(table, '')}
@@ -50,6 +53,7 @@ export const postgresWords: AdminWords = {
 export const sqliteWords: AdminWords = {
   ...partialIndexes,
   sortedLater: (column) => `+${column}`,
+  contains: (column, mark) => `instr(${column}, ${mark}) > 0`,
   streams: ({ table }) => `
     WITH RECURSIVE streams (job_type, queue, priority) AS (
       SELECT * FROM ${nextStream(table, '')}
@@ -72,6 +76,7 @@ export const mysqlWords: AdminWords = {
   whereState: (state) => `status = '${state}'`,
   indexOrder: () => 'queue, priority, next_run_at, id',
   sortedLater: (column) => column,
+  contains: (column, mark) => `INSTR(${column}, ${mark}) > 0`,
   /** The server steps through the index from type to type by itself. */
   typesIn:
     (state) =>

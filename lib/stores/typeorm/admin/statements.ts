@@ -1,5 +1,5 @@
 import { JobState } from '../../../model/job-state.js';
-import { orderOf, type JobEdit, type PageRequest, type PayloadWish } from '../../job-queries.js';
+import { orderOf, type JobEdit, type JobGroup, type PageRequest, type PayloadWish } from '../../job-queries.js';
 import type { Stream } from '../streams.js';
 import type { AdminWords } from './admin-words.js';
 import type { SqlText, TextMaker } from './sql-text.js';
@@ -27,6 +27,7 @@ const columns = [
   'tags',
   'expires_at',
   'timeout',
+  'progress',
 ];
 
 function columnsWith(payload: PayloadWish): string {
@@ -34,7 +35,7 @@ function columnsWith(payload: PayloadWish): string {
 }
 
 export function findStatement(id: string, payload: PayloadWish): TextMaker {
-  return (sql) => `SELECT ${columnsWith(payload)}, history FROM ${sql.table} WHERE id = ${sql.bind(id, 'uuid')}`;
+  return (sql) => `SELECT ${columnsWith(payload)}, history, log FROM ${sql.table} WHERE id = ${sql.bind(id, 'uuid')}`;
 }
 
 /** @param words Its condition for a state is the one of an index that has the rows in this order. */
@@ -67,9 +68,16 @@ function isOfStream(sql: SqlText, { type, queue, priority }: Stream): string {
 function* filterConditions(sql: SqlText, words: AdminWords, request: PageRequest): Iterable<string> {
   const { state, createdFrom, createdBefore } = request.filter;
   if (state !== undefined) yield words.whereState(state);
+  yield* groupConditions(sql, words, request.filter);
   if (createdFrom !== undefined) yield `created_at >= ${sql.bind(createdFrom, 'bigint')}`;
   if (createdBefore !== undefined) yield `created_at < ${sql.bind(createdBefore, 'bigint')}`;
   yield* placeConditions(sql, words, request);
+}
+
+function* groupConditions(sql: SqlText, words: AdminWords, { queue, tag }: JobGroup): Iterable<string> {
+  if (queue !== undefined) yield `queue = ${sql.bind(queue, 'text')}`;
+  // As it stands among the others: in JSON nothing but its own ends can be a bare quotation mark.
+  if (tag !== undefined) yield words.contains('tags', sql.bind(JSON.stringify(tag), 'text'));
 }
 
 /** Written out, since not every database finds the start of a comparison of pairs in its index. */
@@ -91,22 +99,31 @@ function idOf(words: AdminWords, state: JobState | undefined): string {
   return state === JobState.Running ? words.sortedLater('id') : 'id';
 }
 
+export interface Counted {
+  readonly most: number;
+  readonly group: JobGroup;
+}
+
 /** Counts one more than `most` at the most, whichever they are. */
-export function countStatement(words: AdminWords, state: JobState, most: number): TextMaker<string> {
+export function countStatement(words: AdminWords, state: JobState, { most, group }: Counted): TextMaker<string> {
+  const conditions = (sql: SqlText, type: string): string =>
+    [words.whereState(state), `job_type = ${sql.bind(type, 'text')}`, ...groupConditions(sql, words, group)].join(
+      ' AND ',
+    );
   return (sql, type) => `
     SELECT ${sql.bind(type, 'text')} AS job_type, count(*) AS jobs FROM (
       SELECT 1 AS one FROM ${sql.table}
-      WHERE ${words.whereState(state)} AND job_type = ${sql.bind(type, 'text')}
+      WHERE ${conditions(sql, type)}
       ORDER BY ${words.indexOrder(state)}
       LIMIT ${Math.floor(most) + 1}
     ) AS few`;
 }
 
 /** Those that run are few: at the most what all processes hold. */
-export function countRunningStatement(words: AdminWords): TextMaker {
+export function countRunningStatement(words: AdminWords, group: JobGroup): TextMaker {
   return (sql) => `
     SELECT job_type, count(*) AS jobs FROM ${sql.table}
-    WHERE ${words.whereState(JobState.Running)}
+    WHERE ${[words.whereState(JobState.Running), ...groupConditions(sql, words, group)].join(' AND ')}
     GROUP BY job_type
     ORDER BY job_type`;
 }
@@ -136,7 +153,7 @@ export const setCancelled: TextMaker = (sql) =>
 /** `last_error` and the history stay. */
 export const setRetried: TextMaker = (sql) =>
   `status = ${sql.bind(JobState.Pending, 'text')}, attempts = 0, interruptions = 0, next_run_at = ${sql.now()}, ` +
-  'finished_at = NULL, keep_until = NULL, result = NULL, claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+  'finished_at = NULL, keep_until = NULL, result = NULL, progress = NULL, claim_token = NULL, claimed_by = NULL, lease_until = NULL';
 
 export function setEdited({ delayMs, runAt, payload, maxRetries }: JobEdit): TextMaker {
   return (sql) => {

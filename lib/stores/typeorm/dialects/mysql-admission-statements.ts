@@ -47,6 +47,8 @@ export function replaceStatement(
         expires_at = COALESCE(?, ${mysqlNowMs} + ?),
         tags = ${mark},
         attempts = 0,
+        progress = NULL,
+        remembered = NULL,
         last_error = NULL
       WHERE id = ? AND status = '${Pending}'`,
     values: [

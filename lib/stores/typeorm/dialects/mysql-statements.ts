@@ -1,7 +1,9 @@
 import { lineStart, longestHistory } from '../../../model/attempt-history.js';
 import type { Lease, NewJob } from '../../../model/job.js';
+import { asciiJson } from '../../../model/remembered.js';
 import { JobState } from '../../../model/job-state.js';
-import type { ClaimRequest } from '../../job-store.js';
+import { longestLog } from '../../../model/log-lines.js';
+import type { ClaimRequest, JobNote } from '../../job-store.js';
 import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
 import { claimedColumns, toNewRow, type SettledRow } from '../job-row.js';
 import type { ClaimTables } from '../admin/sql-text.js';
@@ -41,6 +43,11 @@ export const mysqlNowMs = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTA
 export function mysqlAppended(history: string, line: string): string {
   const longer = `CONCAT(COALESCE(${history}, ''), '${lineStart}', ${mysqlNowMs}, ${line})`;
   return `COALESCE(RIGHT(${longer}, ${longestHistory}), ${history})`;
+}
+
+/** The log with more lines, cut at its beginning; as it is where these are null. */
+function mysqlLogged(log: string, lines: string): string {
+  return `COALESCE(RIGHT(CONCAT(COALESCE(${log}, ''), ${lines}), ${longestLog}), ${log})`;
 }
 
 /**
@@ -206,6 +213,8 @@ const settledParts: readonly [column: string, value: (row: SettledRow) => string
   ['keep_ms BIGINT', ({ keepMs }) => keepMs],
   ['result LONGTEXT CHARACTER SET utf8mb4', ({ result }) => result],
   ['line LONGTEXT CHARACTER SET utf8mb4', ({ line }) => line],
+  ['progress LONGTEXT CHARACTER SET utf8mb4', ({ progress }) => progress],
+  ['log LONGTEXT CHARACTER SET utf8mb4', ({ log }) => log],
 ];
 
 /** One row of JSON for each outcome, so that one text does for any number of them. */
@@ -223,10 +232,30 @@ export function settleStatement(table: string, rows: readonly SettledRow[]): Mys
         j.keep_until = ${mysqlNowMs} + o.keep_ms,
         j.result = o.result,
         j.history = ${mysqlAppended('j.history', 'o.line')},
+        j.progress = COALESCE(o.progress, j.progress),
+        j.log = ${mysqlLogged('j.log', 'o.log')},
         j.lease_until = CASE WHEN o.status = '${Running}' THEN j.lease_until END,
         j.claimed_by = NULL,
         j.claim_token = NULL`,
-    values: [JSON.stringify(outcomes)],
+    values: [asciiJson(outcomes)],
+  };
+}
+
+const notedParts: readonly [column: string, value: (note: JobNote) => string | null][] = [
+  ['id CHAR(36) CHARACTER SET ascii', ({ id }) => id],
+  ['token VARCHAR(80) CHARACTER SET ascii', ({ token }) => token],
+  ['progress LONGTEXT CHARACTER SET utf8mb4', ({ progress }) => progress ?? null],
+  ['log LONGTEXT CHARACTER SET utf8mb4', ({ log }) => log ?? null],
+];
+
+export function noteStatement(table: string, notes: readonly JobNote[]): MysqlStatement {
+  const columns = notedParts.map(([column], index) => `${column} PATH '$[${index}]' ERROR ON ERROR`);
+  return {
+    text: `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (${columns.join(', ')})) AS o
+      STRAIGHT_JOIN ${table} AS j FORCE INDEX (PRIMARY) ON j.id = o.id AND j.claim_token = o.token
+      SET j.progress = COALESCE(o.progress, j.progress), j.log = ${mysqlLogged('j.log', 'o.log')}
+      WHERE j.status = '${Running}'`,
+    values: [JSON.stringify(notes.map((note) => notedParts.map(([, value]) => value(note))))],
   };
 }
 

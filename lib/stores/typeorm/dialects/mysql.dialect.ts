@@ -1,11 +1,14 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import type { EnqueueResult } from '../../../model/enqueue-result.js';
+import type { JobTransaction } from '../../../model/job-transaction.js';
 import type { Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
+  JobWrite,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -18,6 +21,7 @@ import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
+import { RunnerTransaction } from '../runner-transaction.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
 import { MysqlAdmin } from './mysql-admin.js';
@@ -32,6 +36,7 @@ import {
   cancelledStatement,
   extendStatement,
   lockHeldStatement,
+  noteStatement,
   run,
   slicesOf,
   type MysqlStatement,
@@ -47,6 +52,7 @@ import {
   recoveredStatement,
   recoverStatement,
 } from './mysql-upkeep.js';
+import { MysqlWrites } from './mysql-writes.js';
 import type { SqlDialect } from './sql-dialect.js';
 
 export interface MysqlSettings {
@@ -68,6 +74,7 @@ interface Opened {
 /** MySQL 8.0 and MariaDB 10.6, and later. A verb is one statement where it can be, else one short transaction by primary keys. */
 export class MysqlDialect implements SqlDialect {
   readonly admin: AdminSql;
+  readonly hasOneConnection = false;
   private opened: Opened | undefined;
   private readonly names: SqlNames;
   private readonly inserts: Turnstile;
@@ -128,6 +135,16 @@ export class MysqlDialect implements SqlDialect {
     const lost: LostLease[] = [];
     for (const slice of slicesOf(leases)) lost.push(...(await this.extendSlice(slice, leaseMs)));
     return lost;
+  }
+
+  async note(notes: readonly JobNote[]): Promise<void> {
+    const { connections } = this.parts();
+    const statement = noteStatement(this.names.table, notes);
+    await retryMysql(() => connections.use((connection) => run(connection, statement)));
+  }
+
+  begin(lease: Lease): Promise<JobTransaction<JobWrite>> {
+    return RunnerTransaction.begin(this.app, new MysqlWrites(this.names.table, lease));
   }
 
   async foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {

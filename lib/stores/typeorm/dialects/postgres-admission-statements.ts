@@ -55,6 +55,8 @@ export function replaceStatement(table: string, id: string, job: NewJob, extras:
       expires_at = COALESCE(${values.bind(row.expiresAt, 'bigint')}, ${pgNowMs} + ${values.bind(row.expiresInMs, 'bigint')}),
       tags = ${values.bind(row.tags, 'text')},
       attempts = 0,
+      progress = NULL,
+      remembered = NULL,
       last_error = NULL
     WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM ${table} WHERE id = ${values.bind(id, 'uuid')} AND status = '${Pending}' FOR UPDATE SKIP LOCKED

@@ -4,7 +4,15 @@ import type { ClaimRequest, ExchangeRequest, QueueScope } from '../../job-store.
 import type { ClaimTables } from '../admin/sql-text.js';
 import { pausedQueue, pausedType, pausesType } from '../slot.js';
 import { isGone, plainColumns, rareColumns, toSettledRow, type SettledRow } from '../job-row.js';
-import { pgAppended, pgMoment, pgMomentPart, PgValues, type BoundLeases, type PgStatement } from './postgres-values.js';
+import {
+  pgAppended,
+  pgLogged,
+  pgMoment,
+  pgMomentPart,
+  PgValues,
+  type BoundLeases,
+  type PgStatement,
+} from './postgres-values.js';
 
 const { Pending, Running } = JobState;
 
@@ -65,6 +73,8 @@ function bindOutcomes(values: PgValues, rows: readonly SettledRow[]): string {
     values.bindPlain(keeps, 'bigint'),
     values.bindTexts(rows.map(({ result }) => result)),
     values.bindTexts(rows.map(({ line }) => line)),
+    values.bindTexts(rows.map(({ progress }) => progress)),
+    values.bindTexts(rows.map(({ log }) => log)),
   ].join(', ');
 }
 
@@ -83,10 +93,12 @@ function updateSettled(table: string, { ids, tokens }: BoundLeases, outcomes: st
       keep_until = ${pgMoment} + o.keep_ms,
       result = o.result,
       history = ${pgAppended('j.history', 'o.line')},
+      progress = COALESCE(o.progress, j.progress),
+      log = ${pgLogged('j.log', 'o.log')},
       claim_token = NULL,
       claimed_by = NULL,
       lease_until = CASE WHEN o.status = '${Running}' THEN j.lease_until END
-    FROM unnest(${ids}, ${tokens}, ${outcomes}) AS o(id, token, status, cost, delay_ms, error, is_finished, keep_ms, result, line)
+    FROM unnest(${ids}, ${tokens}, ${outcomes}) AS o(id, token, status, cost, delay_ms, error, is_finished, keep_ms, result, line, progress, log)
     WHERE j.id = ANY(${ids}) AND j.id = o.id AND j.claim_token = o.token
     RETURNING o.token`;
 }

@@ -1,7 +1,8 @@
-import type { DataSource } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import { UnsupportedDatabaseError } from '../../../model/errors.js';
 import { hasFunctions } from '../guard.js';
 import type { Row } from '../job-row.js';
+import type { PgStatement } from './postgres-values.js';
 
 export interface PgResult {
   readonly rows: readonly Row[];
@@ -72,6 +73,17 @@ export async function inPgTransaction<T>(pool: PgPool, run: (client: PgQueryable
 /** Tells the connection that a query runner hands out from anything else. */
 export function isQueryable(value: unknown): value is PgQueryable {
   return hasFunctions(value, ['query']);
+}
+
+/** @throws TypeError when it is no connection of pg. */
+export async function clientOf(runner: QueryRunner): Promise<PgQueryable> {
+  const client: unknown = await runner.connect();
+  if (isQueryable(client)) return client;
+  throw new TypeError('the query runner of the manager has no connection of the pg package');
+}
+
+export function say(client: PgQueryable, { text, values }: PgStatement): Promise<PgResult> {
+  return client.query(text, values);
 }
 
 function isPool(value: unknown): value is PgPool {

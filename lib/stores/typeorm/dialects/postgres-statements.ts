@@ -1,10 +1,18 @@
 import type { Lease, NewJob } from '../../../model/job.js';
 import { interruptedLine } from '../../../model/attempt-history.js';
 import { JobState } from '../../../model/job-state.js';
-import type { PruneRequest, RecoverRequest } from '../../job-store.js';
+import type { JobNote, PruneRequest, RecoverRequest } from '../../job-store.js';
 import { extraColumnsOf, type ExtraColumn } from '../extra-columns.js';
 import { interruptionError, toNewRow, type NewRow } from '../job-row.js';
-import { pgAppended, pgMoment, pgMomentPart, pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
+import {
+  pgAppended,
+  pgLogged,
+  pgMoment,
+  pgMomentPart,
+  pgNowMs,
+  PgValues,
+  type PgStatement,
+} from './postgres-values.js';
 
 const { Pending, Running, Failed, Cancelled } = JobState;
 
@@ -86,6 +94,19 @@ export function extendStatement(table: string, leases: readonly Lease[], leaseMs
     SET lease_until = ${pgNowMs} + ${values.bind(leaseMs, 'bigint')}
     WHERE id = ANY(${ids}) AND claim_token = ANY(${tokens}) AND status = '${Running}'
     RETURNING claim_token::text AS token`;
+  return { text, values: values.list };
+}
+
+export function noteStatement(table: string, notes: readonly JobNote[]): PgStatement {
+  const values = new PgValues();
+  const { ids, tokens } = values.bindLeases(notes);
+  const progress = values.bindTexts(notes.map((note) => note.progress ?? null));
+  const logs = values.bindTexts(notes.map((note) => note.log ?? null));
+  const text = `
+    UPDATE ${table} AS j
+    SET progress = COALESCE(o.progress, j.progress), log = ${pgLogged('j.log', 'o.log')}
+    FROM unnest(${ids}, ${tokens}, ${progress}, ${logs}) AS o(id, token, progress, log)
+    WHERE j.id = ANY(${ids}) AND j.id = o.id AND j.claim_token = o.token AND j.status = '${Running}'`;
   return { text, values: values.list };
 }
 

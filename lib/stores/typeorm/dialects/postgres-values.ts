@@ -1,4 +1,5 @@
 import { lineStart, longestHistory } from '../../../model/attempt-history.js';
+import { longestLog } from '../../../model/log-lines.js';
 import type { Lease } from '../../../model/job.js';
 
 /** A text with its values, for one trip to the server. Never a named statement: poolers hand each trip to another server. */
@@ -52,6 +53,11 @@ export const pgNowMs = 'floor(extract(epoch FROM statement_timestamp()) * 1000):
 /** The same once for the whole statement, to be read with `pgMoment`. */
 export const pgMomentPart = `moment AS MATERIALIZED (SELECT ${pgNowMs} AS ms)`;
 export const pgMoment = '(SELECT ms FROM moment)';
+
+/** The log with more lines, cut at its beginning; as it is where these are null. */
+export function pgLogged(log: string, lines: string): string {
+  return `COALESCE(right(COALESCE(${log}, '') || ${lines}, ${longestLog}), ${log})`;
+}
 
 /** The history with one more line, cut at its beginning; as it is where `line`, what comes behind the moment, is null. */
 export function pgAppended(history: string, line: string): string {

@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import type { EnqueueResult } from '../../../model/enqueue-result.js';
+import type { JobTransaction } from '../../../model/job-transaction.js';
 import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
+  JobWrite,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -21,6 +24,7 @@ import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
+import { RunnerTransaction } from '../runner-transaction.js';
 import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
@@ -28,15 +32,9 @@ import { PostgresAdmin } from './postgres-admin.js';
 import { admitAlone, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
+import { PostgresWrites } from './postgres-writes.js';
 import { PostgresListener } from './postgres-listener.js';
-import {
-  inPgTransaction,
-  isQueryable,
-  postgresPool,
-  type PgPool,
-  type PgQueryable,
-  type PgResult,
-} from './postgres-pool.js';
+import { clientOf, inPgTransaction, say, postgresPool, type PgPool, type PgResult } from './postgres-pool.js';
 import { findPostgresSchema, postgresSchemaAccess } from './postgres-schema.js';
 import {
   cancelledStatement,
@@ -44,6 +42,7 @@ import {
   extendStatement,
   foreignClaimsStatement,
   insertStatement,
+  noteStatement,
   pruneStatement,
   recoverStatement,
 } from './postgres-statements.js';
@@ -72,6 +71,7 @@ export class PostgresDialect implements SqlDialect {
     run: (statement) => this.run(statement),
     channel: () => (this.settings.isNotifying ? this.channel() : undefined),
   });
+  readonly hasOneConnection = false;
   private own: DataSource | undefined;
   private pool: PgPool | undefined;
   private names: SqlNames;
@@ -144,6 +144,14 @@ export class PostgresDialect implements SqlDialect {
     const kept = new Set(rows.map((row) => row['token']));
     const lost = leases.filter(({ token }) => !kept.has(token));
     return tellCancelled(lost, (gone) => this.cancelledAmong(pool, gone));
+  }
+
+  async note(notes: readonly JobNote[]): Promise<void> {
+    await this.run(noteStatement(this.names.table, notes));
+  }
+
+  begin(lease: Lease): Promise<JobTransaction<JobWrite>> {
+    return RunnerTransaction.begin(this.app, new PostgresWrites(() => this.names, lease));
   }
 
   async foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {
@@ -237,20 +245,10 @@ export class PostgresDialect implements SqlDialect {
   }
 }
 
-async function clientOf(runner: QueryRunner): Promise<PgQueryable> {
-  const client: unknown = await runner.connect();
-  if (isQueryable(client)) return client;
-  throw new TypeError('the query runner of the manager has no connection of the pg package');
-}
-
 /** The end of its lease says when the server claimed it. */
 function claimedJob(row: Row): ClaimedJob {
   const token = toText(row['claim_token']);
   if (row['rare'] === null) return toClaimedJob(row, { token, now: 0 });
   const { now, ...rare } = JSON.parse(toText(row['rare'])) as Row;
   return toClaimedJob({ ...row, ...rare }, { token, now: Number(now) });
-}
-
-function say(client: PgQueryable, { text, values }: PgStatement): Promise<PgResult> {
-  return client.query(text, values);
 }

@@ -1,10 +1,13 @@
 import type { QueryRunner } from 'typeorm';
 import type { EnqueueResult } from '../../../model/enqueue-result.js';
+import type { JobTransaction } from '../../../model/job-transaction.js';
 import type { Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
+  JobWrite,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -21,6 +24,8 @@ import type { AdminSql } from '../admin/admin-sql.js';
 export interface SqlDialect {
   /** For those who look at jobs and control them from outside. */
   readonly admin: AdminSql;
+  /** See `JobStore`. */
+  readonly hasOneConnection: boolean;
   /** Connections first, then the schema. May be called again after it threw. */
   open(): Promise<void>;
   /** All of the jobs or none; committed when the promise resolves. */
@@ -33,6 +38,9 @@ export interface SqlDialect {
   admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]>;
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;
+  note(notes: readonly JobNote[]): Promise<void>;
+  /** Opens a transaction of the app's for work on the job of this claim. */
+  begin(lease: Lease): Promise<JobTransaction<JobWrite>>;
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;
   disown(owner: string, held: readonly Lease[]): Promise<number>;

@@ -13,7 +13,8 @@ export function admissionTexts(table: string, slots: string) {
     /** payload, max_retries, next_run_at, expires_at, tags, id */
     replace: `
       UPDATE ${table}
-      SET payload = ?, max_retries = ?, next_run_at = ?, expires_at = ?, tags = ?, attempts = 0, last_error = NULL
+      SET payload = ?, max_retries = ?, next_run_at = ?, expires_at = ?, tags = ?, attempts = 0,
+        progress = NULL, remembered = NULL, last_error = NULL
       WHERE id = ? AND status = '${Pending}'`,
     /** job_type, slot, now */
     slotHolder: `SELECT job_id FROM ${slots} WHERE job_type = ? AND slot = ? AND free_at > ?`,

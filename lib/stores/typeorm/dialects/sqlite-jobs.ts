@@ -6,6 +6,8 @@ import { JobState } from '../../../model/job-state.js';
 import type {
   ClaimRequest,
   ForeignClaims,
+  JobNote,
+  JobWrite,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -100,6 +102,24 @@ export class SqliteJobs {
     return this.tellCancelled(leases.filter(({ id, token }) => extend.run(until, id, token).changes === 0));
   }
 
+  note(notes: readonly JobNote[]): void {
+    const statement = this.statements.get('note');
+    for (const { id, token, progress = null, log = null } of notes) statement.run(progress, log, id, token);
+  }
+
+  recall({ id, token }: Lease): { readonly text: string | null } | undefined {
+    const row = this.statements.get('recall').get(id, token);
+    if (row === undefined) return undefined;
+    const text = row['remembered'];
+    return { text: typeof text === 'string' ? text : null };
+  }
+
+  /** Says whether the claim stood. */
+  write(lease: Lease, write: JobWrite, now: number): boolean {
+    if (write.kind === 'settle') return this.settleOne(write.settlement, now);
+    return this.statements.get('remember').run(write.line, lease.id, lease.token).changes > 0;
+  }
+
   foreignClaims(owner: string, now: number): readonly ForeignClaims[] {
     return this.statements
       .get('foreignClaims')
@@ -162,7 +182,7 @@ export class SqliteJobs {
   private settleOne(settlement: Settlement, now: number): boolean {
     const { id, token } = settlement;
     if (isGone(settlement)) return this.statements.get('deleteCompleted').run(id, token).changes > 0;
-    const { status, cost, delayMs, error, isFinished, keepMs, result, line } = toSettledRow(settlement);
+    const { status, cost, delayMs, error, isFinished, keepMs, result, line, progress, log } = toSettledRow(settlement);
     const outcome = [
       cost,
       delayMs === null ? null : now + delayMs,
@@ -171,6 +191,8 @@ export class SqliteJobs {
       keepMs === null ? null : now + keepMs,
       result,
       line === null ? null : lineAt(now, line),
+      progress,
+      log,
     ];
     return this.statements.get('settle').run(status, ...outcome, status, id, token).changes > 0;
   }

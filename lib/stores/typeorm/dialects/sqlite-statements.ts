@@ -1,4 +1,5 @@
 import { longestHistory } from '../../../model/attempt-history.js';
+import { longestLog } from '../../../model/log-lines.js';
 import { JobState } from '../../../model/job-state.js';
 import type { ExtraColumn } from '../extra-columns.js';
 import { claimedColumns } from '../job-row.js';
@@ -11,6 +12,9 @@ const { Pending, Running, Cancelled } = JobState;
 
 /** The history with one more line, cut at its beginning; as it is where the line is null. */
 const appended = `COALESCE(substr(COALESCE(history, '') || ?, -${longestHistory}), history)`;
+
+/** The log with more lines, cut at its beginning; as it is where these are null. */
+const logged = `COALESCE(substr(COALESCE(log, '') || ?, -${longestLog}), log)`;
 
 /**
  * The statements of one connection, each prepared when it is first needed: once for every connection. Values are bound in the order of
@@ -60,6 +64,7 @@ function textsOf({ table, slots }: Pick<SqlNames, 'table' | 'slots'>) {
     ...workingTexts(table),
     ...steppingTexts(table),
     ...admissionTexts(table, slots),
+    ...runningTexts(table),
     ...upkeepTexts(table),
     ...pruneTexts(table),
   };
@@ -69,7 +74,7 @@ function workingTexts(table: string) {
   return {
     /** id, claim_token */
     deleteCompleted: `DELETE FROM ${table} WHERE id = ? AND claim_token = ?`,
-    /** status, added attempts, next_run_at or null, last_error or null, finished_at or null, keep_until or null, result or null, line or null, status again, id, claim_token */
+    /** status, added attempts, next_run_at or null, last_error or null, finished_at or null, keep_until or null, result or null, line or null, progress or null, log or null, status again, id, claim_token */
     settle: `
       UPDATE ${table}
       SET status = ?,
@@ -80,6 +85,8 @@ function workingTexts(table: string) {
         keep_until = ?,
         result = ?,
         history = ${appended},
+        progress = COALESCE(?, progress),
+        log = ${logged},
         claim_token = NULL,
         claimed_by = NULL,
         lease_until = CASE WHEN ? = '${Running}' THEN lease_until END
@@ -123,6 +130,22 @@ function steppingTexts(table: string) {
         WHERE types.job_type IS NOT NULL
       )
       SELECT job_type FROM types WHERE job_type IS NOT NULL`,
+  };
+}
+
+/** What is written about a job while it runs. */
+function runningTexts(table: string) {
+  return {
+    /** progress or null, log or null, id, claim_token */
+    note: `
+      UPDATE ${table} SET progress = COALESCE(?, progress), log = ${logged}
+      WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
+    /** id, claim_token */
+    recall: `SELECT remembered FROM ${table} WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
+    /** line, id, claim_token */
+    remember: `
+      UPDATE ${table} SET remembered = COALESCE(remembered, '') || ?
+      WHERE id = ? AND claim_token = ? AND status = '${Running}'`,
   };
 }
 

@@ -2,11 +2,14 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import { InvalidManagerError } from '../../../model/errors.js';
 import type { EnqueueResult } from '../../../model/enqueue-result.js';
+import type { JobTransaction } from '../../../model/job-transaction.js';
 import type { Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  JobNote,
+  JobWrite,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -18,9 +21,10 @@ import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { SqliteAdmin } from './sqlite-admin.js';
 import { SqliteGate } from './sqlite-gate.js';
-import { inSqliteTransaction, sqliteHandle, type SqliteHandle } from './sqlite-handle.js';
+import { inSqliteTransaction, sqliteHandle, withBusyTimeout, type SqliteHandle } from './sqlite-handle.js';
 import { SqliteJobs } from './sqlite-jobs.js';
 import { sqliteSchemaAccess } from './sqlite-schema.js';
+import { SqliteWorks } from './sqlite-works.js';
 import { watchForCommits } from './sqlite-watcher.js';
 import type { SqlDialect } from './sql-dialect.js';
 
@@ -40,8 +44,10 @@ export interface SqliteSettings {
  */
 export class SqliteDialect implements SqlDialect {
   readonly admin: AdminSql;
+  readonly hasOneConnection = true;
   private readonly names: SqlNames;
   private readonly gate: SqliteGate;
+  private readonly works: SqliteWorks;
   private known: SqliteJobs | undefined;
 
   constructor(
@@ -51,6 +57,7 @@ export class SqliteDialect implements SqlDialect {
     const { name, clock, transactionWaitMs } = settings;
     this.names = sqlNames(name, '"');
     this.gate = new SqliteGate({ handle: () => sqliteHandle(this.app), clock, transactionWaitMs });
+    this.works = new SqliteWorks({ app: this.app, gate: this.gate, clock, waitMs: transactionWaitMs });
     this.admin = new SqliteAdmin({ names: this.names, gate: this.gate, now: () => this.now() });
   }
 
@@ -94,7 +101,27 @@ export class SqliteDialect implements SqlDialect {
   }
 
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
+    let lost: readonly LostLease[] = [];
+    const extend = (handle: SqliteHandle): void => {
+      lost = this.jobs(handle).extend(leases, this.now() + leaseMs);
+    };
+    const again = (): void => {
+      const handle = sqliteHandle(this.app);
+      withBusyTimeout(handle, 10, () => inSqliteTransaction(handle, () => extend(handle)));
+    };
+    if (this.works.renewWithin(extend, again)) return Promise.resolve(lost);
     return this.write((own) => own.extend(leases, this.now() + leaseMs));
+  }
+
+  begin(lease: Lease): Promise<JobTransaction<JobWrite>> {
+    return this.works.begin({
+      recall: (handle) => this.jobs(handle).recall(lease),
+      write: (handle, write) => this.jobs(handle).write(lease, write, this.now()),
+    });
+  }
+
+  note(notes: readonly JobNote[]): Promise<void> {
+    return this.write((own) => own.note(notes));
   }
 
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]> {

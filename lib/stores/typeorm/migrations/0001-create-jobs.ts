@@ -67,6 +67,9 @@ export const createJobs: Migration = {
     addable('keep_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     addable('result', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('history', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('progress', { postgres: 'text', mysql: `TEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('log', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('remembered', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
   ],
   indexes: [
     {

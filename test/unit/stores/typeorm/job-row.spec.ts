@@ -102,6 +102,8 @@ describe('toSettledRow', () => {
       keepMs: null,
       result: null,
       line: null,
+      progress: null,
+      log: null,
     };
 
     expect(settled(outcome)).toEqual({ id: 'id', token: 'token', ...unchanged, ...expected });

@@ -1,0 +1,87 @@
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { JobTransaction } from '../../model/job-transaction.js';
+import type { JobWrite } from '../job-store.js';
+import { inJobScope } from './job-scope.js';
+
+/** How a database writes about a job on the connection of a query runner. */
+export interface RunnerWrites {
+  /** What its job has remembered, if the claim stands. */
+  recall(runner: QueryRunner): Promise<{ readonly text: string | null } | undefined>;
+  /** Says whether the claim stood. */
+  write(runner: QueryRunner, write: JobWrite): Promise<boolean>;
+  /** Ends the connection at once, which undoes what is open on it. */
+  sever(runner: QueryRunner): Promise<void>;
+}
+
+/** A connection that does not answer a ROLLBACK is given up. */
+const rollbackMs = 5_000;
+
+/**
+ * A transaction on a connection out of the app's pool. READ COMMITTED, whatever the app's default is: in a stricter one the heartbeat, which
+ * writes the row of the job meanwhile, would make it fail.
+ */
+export class RunnerTransaction implements JobTransaction<JobWrite> {
+  private constructor(
+    readonly manager: EntityManager,
+    private readonly runner: QueryRunner,
+    private readonly writes: RunnerWrites,
+  ) {}
+
+  static async begin(dataSource: DataSource, writes: RunnerWrites): Promise<RunnerTransaction> {
+    const runner = dataSource.createQueryRunner();
+    try {
+      await runner.startTransaction('READ COMMITTED');
+    } catch (error) {
+      await runner.release();
+      throw error;
+    }
+    return new RunnerTransaction(runner.manager, runner, writes);
+  }
+
+  run<T>(work: () => T): T {
+    return inJobScope(this.manager, work);
+  }
+
+  recall(): Promise<{ readonly text: string | null } | undefined> {
+    return this.writes.recall(this.runner);
+  }
+
+  async commit(write: JobWrite): Promise<boolean> {
+    if (!(await this.writes.write(this.runner, write))) return false;
+    await this.runner.commitTransaction();
+    await this.runner.release();
+    return true;
+  }
+
+  async rollback(): Promise<void> {
+    if (this.runner.isReleased) return;
+    let timer: NodeJS.Timeout | undefined;
+    const overdue = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('no answer')), rollbackMs);
+    });
+    try {
+      await Promise.race([this.undo(), overdue]);
+      await this.runner.release();
+    } catch {
+      await this.kill();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Without its connection nothing that is still on its way can be carried out outside of the transaction. */
+  async kill(): Promise<void> {
+    if (this.runner.isReleased) return;
+    try {
+      await this.writes.sever(this.runner);
+      await this.runner.release();
+    } catch {
+      // What is gone needs no end.
+    }
+  }
+
+  /** All of it, savepoints that were left open included. */
+  private async undo(): Promise<void> {
+    while (this.runner.isTransactionActive) await this.runner.rollbackTransaction();
+  }
+}

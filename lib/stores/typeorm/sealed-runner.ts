@@ -1,0 +1,31 @@
+import type { QueryRunner } from 'typeorm';
+
+const shared = Symbol('the runner that is shared');
+
+/** A query runner that one piece of work has for itself, though others have the same. */
+export interface SealableRunner {
+  readonly runner: QueryRunner;
+  /** Refuses everything from now on, for this piece of work alone. */
+  seal(): void;
+}
+
+/** @param managerOf Makes the EntityManager that the runner names as its own. */
+export function sealable(target: QueryRunner, managerOf: (runner: QueryRunner) => unknown): SealableRunner {
+  let isSealed = false;
+  const made: { manager?: unknown } = {};
+  const runner = new Proxy(target, {
+    get(real, key): unknown {
+      if (key === shared) return real;
+      if (key === 'isReleased') return isSealed || real.isReleased;
+      if (key === 'manager') return made.manager;
+      return Reflect.get(real, key) as unknown;
+    },
+  });
+  made.manager = managerOf(runner);
+  return { runner, seal: () => (isSealed = true) };
+}
+
+/** The runner by which TypeORM tells of the end of a transaction. */
+export function sharedRunner(runner: QueryRunner): QueryRunner {
+  return (Reflect.get(runner, shared) as QueryRunner | undefined) ?? runner;
+}
