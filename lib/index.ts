@@ -85,7 +85,7 @@ export type { RetentionOptions } from './model/retention.js';
 export type { BackoffFunction, BackoffKind, BackoffOptions } from './model/retry-policy.js';
 export { Discard, RetryAfter, Snooze } from './model/steering.js';
 export { JobQueue } from './queues/job-queue.js';
-export type { MemoryJob } from './queues/job-queue.js';
+export type { MemoryJob } from './queues/memory-work.js';
 export { PersistentJobQueue } from './queues/persistent-job-queue.js';
 export type { JobRequest } from './queues/job-request.js';
 export type { DueJob } from './stores/job-queries.js';

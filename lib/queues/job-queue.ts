@@ -2,7 +2,7 @@ import type { Observable } from 'rxjs';
 import { Executor } from '../execution/executor.js';
 import { makeRunWrapper } from '../execution/run-wrapper.js';
 import type { RegisterOptions } from '../handlers/handler-options.js';
-import { HandlerRegistry, type Handler } from '../handlers/handler-registry.js';
+import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import { extractContext } from '../model/context-carrier.js';
@@ -37,25 +37,16 @@ import { MemoryStore } from '../stores/memory/memory-store.js';
 import { ConcurrencyLimits } from './concurrency-limits.js';
 import { EnqueueLayers } from './enqueue-layers.js';
 import { jobOptions } from './job-options.js';
-import { checkNow, describeWork, memoryWorkerSettings, refuseTransactional } from './memory-work.js';
+import {
+  checkNow,
+  describeWork,
+  memoryWorkerSettings,
+  refuseTransactional,
+  type GivenJob,
+  type MemoryJob,
+} from './memory-work.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
-
-/** A job of its own class or object: some work and a name for the log. */
-export interface MemoryJob {
-  /** Stands in log lines. Default `'job'`. */
-  readonly name?: string;
-  /** Does the work. An error, thrown or rejected, is retried. */
-  run(job: JobContext): unknown;
-}
-
-interface GivenJob extends Pick<NewJob, 'type' | 'payload' | 'run'> {
-  readonly request: {
-    readonly options: unknown;
-    readonly handler?: Handler | undefined;
-    readonly payload?: unknown;
-  };
-}
 
 /** Payloads stay in this process, so only nonsense is refused. */
 const largestPayload = 1_073_741_824;

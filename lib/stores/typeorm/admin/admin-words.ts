@@ -12,7 +12,7 @@ export interface AdminWords {
    * The order in which rows of one state and one type lie in an index. Whoever wants a few of them, whichever, asks for those that come first
    * there: otherwise a server may look for them in the table itself, and so through all of it.
    */
-  indexOrder(state: JobState): string;
+  indexOrder(state: JobState, queue: string | undefined): string;
   /** A column by which rows are to be sorted after they were found, and not found as they are sorted. */
   sortedLater(column: string): string;
   /** A condition for a text that has another one somewhere in it, letter by letter. */
@@ -32,7 +32,7 @@ const partialIndexes: Omit<AdminWords, 'sortedLater' | 'contains' | 'streams'> =
   takeSlot: takePauseStatement('ON CONFLICT (job_type, slot) DO NOTHING'),
   recordStatistics: recordStatement('ON CONFLICT (minute, job_type, owner) DO NOTHING'),
   whereState: (state) => `status = '${state}'${isEnded(state) ? ' AND finished_at IS NOT NULL' : ''}`,
-  indexOrder: (state) => (isEnded(state) ? 'finished_at, id' : 'queue, priority, next_run_at, id'),
+  indexOrder: (state, queue) => (isEnded(state) ? 'finished_at, id' : pendingOrder(queue)),
   typesIn: (state) => steppedTypes(partialIndexes.whereState(state)),
 };
 
@@ -74,7 +74,7 @@ export const mysqlWords: AdminWords = {
   streams: ({ table }) =>
     `SELECT DISTINCT job_type, queue, priority FROM ${table} WHERE status = '${JobState.Pending}'`,
   whereState: (state) => `status = '${state}'`,
-  indexOrder: () => 'queue, priority, next_run_at, id',
+  indexOrder: (_state, queue) => pendingOrder(queue),
   sortedLater: (column) => column,
   contains: (column, mark) => `INSTR(${column}, ${mark}) > 0`,
   /** The server steps through the index from type to type by itself. */
@@ -93,6 +93,11 @@ function nextStream(table: string, above: string): string {
         ORDER BY j.job_type, j.queue, j.priority
         LIMIT 1
       )`;
+}
+
+/** Of one queue, naming it again would make a server sort. */
+function pendingOrder(queue: string | undefined): string {
+  return queue === undefined ? 'queue, priority, next_run_at, id' : 'priority, next_run_at, id';
 }
 
 function isEnded(state: JobState): boolean {

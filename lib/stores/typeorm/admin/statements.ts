@@ -114,7 +114,7 @@ export function countStatement(words: AdminWords, state: JobState, { most, group
     SELECT ${sql.bind(type, 'text')} AS job_type, count(*) AS jobs FROM (
       SELECT 1 AS one FROM ${sql.table}
       WHERE ${conditions(sql, type)}
-      ORDER BY ${words.indexOrder(state)}
+      ORDER BY ${words.indexOrder(state, group.queue)}
       LIMIT ${Math.floor(most) + 1}
     ) AS few`;
 }
