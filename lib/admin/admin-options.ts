@@ -1,9 +1,11 @@
-import { checkInteger, checkKnownKeys, checkOneOf } from '../model/check.js';
+import { checkInteger, checkKnownKeys, checkOneOf, show } from '../model/check.js';
 import { checkMoment, resolveSubmitOptions, type DueOptions } from '../model/enqueue-options.js';
 import { InvalidOptionError } from '../model/errors.js';
+import { toJobId } from '../model/job-id.js';
 import { JobState } from '../model/job-state.js';
 import { checkJobType } from '../model/job-type.js';
 import { encodePayload } from '../model/payload.js';
+import { checkQueueName } from '../model/queue-name.js';
 import { mostRetries } from '../model/handler-policy.js';
 import type { JobEdit, JobFilter, PageRequest, PayloadWish } from '../stores/job-queries.js';
 import { fromCursor } from './page-cursor.js';
@@ -18,6 +20,16 @@ export interface JobFilterOptions {
   createdFrom?: Date | number | undefined;
   /** Stored before this moment: a Date or epoch milliseconds. */
   createdBefore?: Date | number | undefined;
+  /** Over (failed, cancelled or completed) since this moment or later: a Date or epoch milliseconds. */
+  finishedFrom?: Date | number | undefined;
+  /** Over since before this moment: a Date or epoch milliseconds. */
+  finishedBefore?: Date | number | undefined;
+  /** The queue that they wait in, or waited in. */
+  queue?: string | undefined;
+  /** Members of this batch or chain, by its id. */
+  batch?: string | undefined;
+  /** Their `lastError` contains this text, upper and lower case told apart. */
+  error?: string | undefined;
 }
 
 /** What may be read of jobs. */
@@ -46,6 +58,12 @@ export interface BulkOptions {
   limit?: number | undefined;
 }
 
+/** Options of `JobsAdmin.retryMany`. */
+export interface RetryManyOptions extends BulkOptions {
+  /** At the most so many of them become due in a second: 1 to 10 000. Default: all of them are due at once. */
+  perSecond?: number | undefined;
+}
+
 /** What `JobsAdmin.update` changes of a waiting job; what is left out stays. */
 export interface JobChanges {
   /** The new payload, as for `enqueue`. */
@@ -55,7 +73,18 @@ export interface JobChanges {
 }
 
 const states = Object.values(JobState);
-const filterKeys = ['state', 'type', 'createdFrom', 'createdBefore'];
+const filterKeys = [
+  'state',
+  'type',
+  'createdFrom',
+  'createdBefore',
+  'finishedFrom',
+  'finishedBefore',
+  'queue',
+  'batch',
+  'error',
+];
+const longestErrorText = 1_000;
 const longestPage = 1_000;
 const longestPageWithPayloads = 100;
 
@@ -88,6 +117,15 @@ export function resolveCountOptions(options: unknown = {}): number {
 export function resolveBulkOptions(options: unknown = {}): number {
   const { limit } = checkKnownKeys('the options of a bulk action', options, ['limit']);
   return checkInteger('limit', limit ?? 10_000, 1, 1_000_000);
+}
+
+/** @throws InvalidOptionError */
+export function resolveRetryOptions(options: unknown = {}): { limit: number; perSecond: number | undefined } {
+  const { perSecond, ...rest } = checkKnownKeys('the options of retryMany', options, ['limit', 'perSecond']);
+  return {
+    limit: resolveBulkOptions(rest),
+    perSecond: perSecond === undefined ? undefined : checkInteger('perSecond', perSecond, 1, 10_000),
+  };
 }
 
 /**
@@ -123,13 +161,33 @@ export function resolveChanges(changes: unknown, maxPayloadSize: number): JobEdi
 }
 
 function resolveFilter(given: Record<string, unknown>, allowed: readonly JobState[]): JobFilter {
-  const { state, type, createdFrom, createdBefore } = given;
+  const read = <T>(name: string, check: (name: string, value: unknown) => T): T | undefined =>
+    given[name] === undefined ? undefined : check(name, given[name]);
   return {
-    state: state === undefined ? undefined : checkOneOf('state', state, allowed),
-    type: type === undefined ? undefined : checkJobType(type),
-    createdFrom: createdFrom === undefined ? undefined : checkMoment('createdFrom', createdFrom),
-    createdBefore: createdBefore === undefined ? undefined : checkMoment('createdBefore', createdBefore),
+    state: read('state', (name, state) => checkOneOf(name, state, allowed)),
+    type: read('type', (_name, type) => checkJobType(type)),
+    createdFrom: read('createdFrom', checkMoment),
+    createdBefore: read('createdBefore', checkMoment),
+    finishedFrom: read('finishedFrom', checkMoment),
+    finishedBefore: read('finishedBefore', checkMoment),
+    queue: read('queue', checkQueueName),
+    batch: read('batch', checkBatchId),
+    error: read('error', checkErrorText),
   };
+}
+
+function checkBatchId(name: string, value: unknown): string {
+  const id = typeof value === 'string' ? toJobId(value) : undefined;
+  if (id !== undefined) return id;
+  throw new InvalidOptionError(`${name} must be the id of a batch, as enqueueBatch returns it, got ${show(value)}`);
+}
+
+function checkErrorText(name: string, value: unknown): string {
+  const isText = typeof value === 'string' && value !== '' && !value.includes('\0');
+  if (isText && value.length <= longestErrorText) return value;
+  throw new InvalidOptionError(
+    `${name} must be a text of 1 to ${longestErrorText} characters that errors contain, got ${show(value)}`,
+  );
 }
 
 function resolveWish(payload: unknown = false): PayloadWish {

@@ -34,6 +34,7 @@ export interface Execution {
 }
 
 const completed: Execution = { outcome: { kind: 'completed' } };
+const held: Execution = { outcome: { kind: 'completed', keep: { keepMs: 0, result: undefined, isHeld: true } } };
 const expired: Execution = { outcome: { kind: 'expired' } };
 const released: Execution = { outcome: { kind: 'released', delayMs: 0 } };
 
@@ -67,18 +68,21 @@ export class Executor {
       const running = runClean(work);
       const timeout = attempt.job.timeoutMs ?? policy.timeout ?? this.policy.timeout;
       const value: unknown = await (timeout === 0 ? running : withTimeout(running, attempt, timeout));
-      return steeringOf(value) === undefined ? this.complete(value, policy) : this.judge(attempt, policy, value);
+      return steeringOf(value) === undefined
+        ? this.complete(attempt, policy, value)
+        : this.judge(attempt, policy, value);
     } catch (error) {
       return this.judge(attempt, policy, error);
     }
   }
 
-  private complete(value: unknown, policy: HandlerPolicy): Execution {
+  private complete(attempt: Attempt, policy: HandlerPolicy, value: unknown): Execution {
     const keepMs = policy.retention?.completed ?? this.policy.retention?.completed ?? 0;
-    if (keepMs === 0) return completed;
+    const isHeld = attempt.job.batchId !== undefined;
+    if (keepMs === 0) return isHeld ? held : completed;
     const { text, refusal } = encodeResult(value);
     const complaint = refusal === undefined ? undefined : ({ about: 'result', reason: refusal } as const);
-    return { outcome: { kind: 'completed', keep: { keepMs, result: text } }, complaint };
+    return { outcome: { kind: 'completed', keep: { keepMs, result: text, isHeld } }, complaint };
   }
 
   /** The end of a job that no retry could help. */

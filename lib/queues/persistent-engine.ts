@@ -10,10 +10,10 @@ import { Engine } from '../runtime/engine.js';
 import type { ProcessIdentity } from '../runtime/process-identity.js';
 import { ConcurrencyLimits } from './concurrency-limits.js';
 import { engineSettings } from './engine-settings.js';
-import type { JobStore } from '../stores/job-store.js';
+import type { AdministeredStore } from '../stores/job-store.js';
 
 export interface PersistentEngineParts {
-  readonly store: JobStore;
+  readonly store: AdministeredStore;
   readonly identity: ProcessIdentity;
   readonly events: JobEvents;
   readonly clock: Clock;
@@ -31,6 +31,7 @@ export function makePersistentEngine(parts: PersistentEngineParts): Engine {
   const limits = new ConcurrencyLimits(handlers, options.handlers);
   const engineParts = {
     ...shared,
+    batches: shared.store.batches,
     executor: new Executor(handlers, options, makeRunWrapper(options)),
     limits: () => limits.get(),
     makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),

@@ -1,6 +1,8 @@
 import type { Attempt } from '../execution/attempt.js';
 import type { Lease } from '../model/job.js';
+import type { BatchStore } from '../stores/batch-store.js';
 import type { QueueScope } from '../stores/job-store.js';
+import { BatchCloser } from './batch-closer.js';
 import { ClaimDesk } from './claim-desk.js';
 import { withDeadline } from './deadline.js';
 import { LeaseKeeper } from './lease-keeper.js';
@@ -19,8 +21,10 @@ export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
   readonly interruptionBackoffMs: number;
 }
 
-export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat' | 'held'> {
+export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat' | 'held' | 'batches'> {
   readonly identity: Pick<ProcessIdentity, 'isDead' | 'forget'>;
+  /** Absent where there are none. */
+  readonly batches?: BatchStore | undefined;
 }
 
 const answerMs = 30_000;
@@ -43,19 +47,21 @@ export class Engine {
   private readonly staff: readonly Staffed[];
   private readonly upkeep: Upkeep;
   private readonly pruner: Pruner;
+  private readonly closer: BatchCloser | undefined;
   private stopListening: Promise<() => Promise<void>> | undefined;
 
   constructor(
     private readonly parts: EngineParts,
     settings: EngineSettings,
   ) {
-    const { store, events, clock, claimTypes, identity } = parts;
+    const { store, events, clock, claimTypes, identity, batches } = parts;
+    this.closer = batches === undefined ? undefined : new BatchCloser({ batches, clock });
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
     const claims = (): readonly Lease[] => this.keeper.attempts().map(({ job }) => job);
     const disown = (): Promise<number> => withDeadline(store.disown(settings.owner, claims()), answerMs);
     const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
     const held = (): readonly string[] => this.staff.flatMap(({ worker }) => worker.held());
-    const shared = { ...parts, keeper: this.keeper, desk, seat: new SuspectSeat(), held };
+    const shared = { ...parts, keeper: this.keeper, desk, seat: new SuspectSeat(), held, batches: this.closer };
     const named = Object.entries(settings.queues);
     const rest: QueueScope | undefined = named.length === 0 ? undefined : { except: named.map(([queue]) => queue) };
     const workerOf = (queues: QueueScope | undefined): Worker => new Worker(shared, { ...settings, queues });
@@ -90,6 +96,7 @@ export class Engine {
     for (const { worker, slots = workers } of this.staff) if (slots > 0) worker.start(slots);
     this.upkeep.start();
     this.pruner.start();
+    this.closer?.start();
     this.stopListening = this.parts.store.listen(() => this.wake());
     // Waking is a hint; without it the poll finds the job.
     this.stopListening.catch(() => undefined);
@@ -98,7 +105,15 @@ export class Engine {
   /** Looks for the jobs of dead workers, claims one job of any type, and runs it to its end. */
   async runOne(): Promise<boolean> {
     await this.upkeep.recover();
-    return this.main.runOne();
+    await this.closer?.tick();
+    const hasRun = await this.main.runOne();
+    await this.closer?.tick();
+    return hasRun;
+  }
+
+  /** Jobs of these batches are over. */
+  batchesChanged(ids: readonly string[]): void {
+    this.closer?.tell(ids);
   }
 
   /** Takes back the jobs of dead workers. */
@@ -121,7 +136,7 @@ export class Engine {
     void this.upkeep.stop();
     void this.pruner.stop();
     await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
-    await Promise.race([Promise.all([this.keeper.stop(), stopListening]), pause(graceMs)]);
+    await Promise.race([Promise.all([this.keeper.stop(), stopListening, this.closer?.stop()]), pause(graceMs)]);
   }
 }
 

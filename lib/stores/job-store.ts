@@ -1,6 +1,7 @@
 import type { EnqueueResult } from '../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
 import type { EndedState } from '../model/job-state.js';
+import type { BatchStore } from './batch-store.js';
 import type { Pauses } from './pauses.js';
 import type { JobQueries } from './job-queries.js';
 import type { Outcome } from '../model/outcome.js';
@@ -154,6 +155,7 @@ export interface JobStore extends JobUpkeep {
 export interface AdministeredStore extends JobStore {
   readonly queries: JobQueries;
   readonly pauses: Pauses;
+  readonly batches: BatchStore;
 }
 
 /** What must be looked after all the time, whoever claims. */

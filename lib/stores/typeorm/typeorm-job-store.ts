@@ -3,6 +3,7 @@ import type { Clock } from '../../model/clock.js';
 import { StoreError } from '../../model/errors.js';
 import type { EnqueueResult } from '../../model/enqueue-result.js';
 import type { Lease, NewJob } from '../../model/job.js';
+import type { BatchStore } from '../batch-store.js';
 import type { JobQueries } from '../job-queries.js';
 import type {
   AdministeredStore,
@@ -14,6 +15,7 @@ import type {
   RecoveredJob,
   RecoverRequest,
 } from '../job-store.js';
+import { TypeOrmBatchStore } from './batches/typeorm-batch-store.js';
 import { runnerOf } from './callers-transaction.js';
 import { CommitWatcher } from './commit-watcher.js';
 import type { SqlDialect } from './dialects/sql-dialect.js';
@@ -39,6 +41,7 @@ export interface TypeOrmJobStoreParts {
 export class TypeOrmJobStore implements AdministeredStore {
   readonly queries: JobQueries;
   readonly pauses: Pauses;
+  readonly batches: BatchStore;
   private readonly commits: CommitWatcher;
   private readonly listeners = new Set<{ readonly wake: () => void }>();
   private stopRemote: (() => Promise<void>) | undefined;
@@ -47,6 +50,13 @@ export class TypeOrmJobStore implements AdministeredStore {
     this.commits = new CommitWatcher(parts.dataSource, parts.onTransactionEnd);
     this.queries = new TypeOrmJobQueries(parts.dialect.admin, () => this.wakeAll());
     this.pauses = new TypeOrmPauses(parts.dialect.admin, () => this.wakeAll());
+    this.batches = new TypeOrmBatchStore({
+      dataSource: parts.dataSource,
+      sql: parts.dialect.admin,
+      scripts: parts.dialect.batches,
+      wake: () => this.wakeAll(),
+      afterCommit: (runner, act) => this.commits.afterCommit(runner, act),
+    });
   }
 
   async open(): Promise<void> {

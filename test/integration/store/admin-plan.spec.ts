@@ -100,11 +100,13 @@ forEachDatabase((database) => {
   });
 });
 
+const tables = { table: 'rws_jobs', slots: 'rws_jobs_slots', batches: 'rws_jobs_batches' };
+
 /** The statements of each database, of which it only says how it would run them. */
 const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: DataSource) => AdminSql>> = {
   postgres: (dataSource) =>
     new PostgresAdmin({
-      names: () => ({ table: 'rws_jobs', slots: 'rws_jobs_slots' }),
+      names: () => tables,
       run: async ({ text, values }) => ({
         rows: await dataSource.query(`EXPLAIN ${text}`, [...values]),
         rowCount: null,
@@ -125,7 +127,7 @@ const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: 
     };
     const connections = { use: (run: (one: unknown) => unknown) => run(connection) } as unknown as MysqlConnections;
     return new MysqlAdmin({
-      names: { table: 'rws_jobs', slots: 'rws_jobs_slots' },
+      names: tables,
       connections: () => connections,
       checkPayload: () => undefined,
     });
@@ -134,6 +136,6 @@ const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: 
     const handle = Reflect.get(dataSource.driver, 'databaseConnection') as SqliteHandle;
     const prepare = (text: string) => handle.prepare(`EXPLAIN QUERY PLAN ${text}`);
     const gate = { run: async (block: (one: unknown) => unknown) => block({ prepare }) } as unknown as SqliteGate;
-    return new SqliteAdmin({ names: { table: '"rws_jobs"', slots: '"rws_jobs_slots"' }, gate, now: () => Date.now() });
+    return new SqliteAdmin({ names: tables, gate, now: () => Date.now() });
   },
 };

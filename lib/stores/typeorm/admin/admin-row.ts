@@ -30,6 +30,7 @@ export function toJobRow(row: Row): JobRow {
     tags: row['tags'] === null ? undefined : toTags(row['tags']),
     expiresAt: numberOf(row['expires_at']),
     timeout: numberOf(row['timeout']),
+    batchId: textOf(row['batch_id']),
     payload: textOf(row['payload']),
     ...('result' in row ? { result: textOf(row['result']) } : {}),
     ...('history' in row ? { history: decodeHistory(textOf(row['history'])) } : {}),

@@ -1,6 +1,6 @@
 import { endedStates, JobState } from '../../../model/job-state.js';
 import { takePauseStatement } from './pause-statements.js';
-import type { TextMaker } from './sql-text.js';
+import type { SqlText, TextMaker } from './sql-text.js';
 
 /** Words that lead a server to the index that it should take. */
 export interface AdminWords {
@@ -13,6 +13,10 @@ export interface AdminWords {
   indexOrder(state: JobState): string;
   /** A column by which rows are to be sorted after they were found, and not found as they are sorted. */
   sortedLater(column: string): string;
+  /** A condition for members of a batch: in this state, or in any. */
+  inBatch(sql: SqlText, id: string, state: JobState | undefined): string;
+  /** Whether the text of a column contains another one, letter by letter. */
+  contains(column: string, mark: string): string;
   /** Takes a slot of pauses, and leaves it alone where it is taken. */
   readonly takeSlot: TextMaker<string>;
   /** Reads each stream of jobs that wait, due or not: one step in the index for each. */
@@ -22,7 +26,8 @@ export interface AdminWords {
 }
 
 /** For databases with indexes over some of the rows. A statement must name their condition, or they are not used. */
-const partialIndexes: Omit<AdminWords, 'sortedLater' | 'streams'> = {
+const partialIndexes: Omit<AdminWords, 'sortedLater' | 'streams' | 'contains'> = {
+  inBatch: (sql, id) => `batch_id = ${sql.bind(id, 'uuid')}`,
   takeSlot: takePauseStatement('ON CONFLICT (job_type, slot) DO NOTHING'),
   whereState: (state) => `status = '${state}'${isEnded(state) ? ' AND finished_at IS NOT NULL' : ''}`,
   indexOrder: (state) => (isEnded(state) ? 'finished_at, id' : 'queue, priority, next_run_at, id'),
@@ -31,6 +36,7 @@ const partialIndexes: Omit<AdminWords, 'sortedLater' | 'streams'> = {
 
 export const postgresWords: AdminWords = {
   ...partialIndexes,
+  contains: (column, mark) => `position(${mark} IN ${column}) > 0`,
   sortedLater: (column) => column,
   streams: ({ table }) => `
     WITH RECURSIVE streams AS (
@@ -44,6 +50,7 @@ export const postgresWords: AdminWords = {
 /** This planner takes the order for the more important thing, unless what is sorted by is no column any more. */
 export const sqliteWords: AdminWords = {
   ...partialIndexes,
+  contains: (column, mark) => `instr(${column}, ${mark}) > 0`,
   sortedLater: (column) => `+${column}`,
   streams: ({ table }) => `
     WITH RECURSIVE streams (job_type, queue, priority) AS (
@@ -60,6 +67,11 @@ export const sqliteWords: AdminWords = {
 };
 
 export const mysqlWords: AdminWords = {
+  inBatch: (sql, id, state) => {
+    const states = state === undefined ? Object.values(JobState) : [state];
+    return `batch_state IN (${states.map((each) => sql.bind(`${id}${each}`, 'text')).join(', ')})`;
+  },
+  contains: (column, mark) => `LOCATE(${mark}, ${column}) > 0`,
   takeSlot: takePauseStatement('ON DUPLICATE KEY UPDATE free_at = VALUES(free_at)'),
   streams: ({ table }) =>
     `SELECT DISTINCT job_type, queue, priority FROM ${table} WHERE status = '${JobState.Pending}'`,

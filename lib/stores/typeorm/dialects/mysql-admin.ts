@@ -1,13 +1,13 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { mysqlWords } from '../admin/admin-words.js';
-import { MarkedText, type TableNames, type TextMaker } from '../admin/sql-text.js';
+import { MarkedText, type AllTableNames, type TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import { errorField } from '../retry.js';
 import { retryMysql, type MysqlConnection, type MysqlConnections, type MysqlResult } from './mysql-pool.js';
 import { byId, mysqlNowMs, run } from './mysql-statements.js';
 
 export interface MysqlAdminParts {
-  readonly names: TableNames;
+  readonly names: AllTableNames;
   readonly connections: () => MysqlConnections;
   readonly checkPayload: (payload: string) => void;
 }
@@ -46,7 +46,7 @@ export class MysqlAdmin implements AdminSql {
         const rows = await this.say(
           connection,
           (sql) =>
-            `SELECT id, status, claim_token FROM ${byId(sql.table)} WHERE ${guardOf(sql, padded)} ORDER BY id FOR UPDATE`,
+            `SELECT id, status, claim_token, batch_id AS member_of FROM ${byId(sql.table)} WHERE ${guardOf(sql, padded)} ORDER BY id FOR UPDATE`,
         );
         if (rows.length === 0) return rows;
         await this.say(connection, (sql) =>

@@ -12,6 +12,7 @@ import type {
   RecoverRequest,
 } from '../../job-store.js';
 import type { AdminSql } from '../admin/admin-sql.js';
+import type { BatchSql } from '../batches/batch-sql.js';
 import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
@@ -22,6 +23,7 @@ import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
 import { MysqlAdmin } from './mysql-admin.js';
 import { admitAlone, admitWithin, type MysqlAdmissionParts } from './mysql-admission.js';
+import { MysqlBatches } from './mysql-batches.js';
 import { freeSlotsStatement, pruneSlotsStatement } from './mysql-admission-statements.js';
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
@@ -68,6 +70,7 @@ interface Opened {
 /** MySQL 8.0 and MariaDB 10.6, and later. A verb is one statement where it can be, else one short transaction by primary keys. */
 export class MysqlDialect implements SqlDialect {
   readonly admin: AdminSql;
+  readonly batches: BatchSql;
   private opened: Opened | undefined;
   private readonly names: SqlNames;
   private readonly inserts: Turnstile;
@@ -85,6 +88,11 @@ export class MysqlDialect implements SqlDialect {
       names: this.names,
       connections: () => this.parts().connections,
       checkPayload: (payload) => this.parts().inserter.checkSize(payload),
+    });
+    this.batches = new MysqlBatches({
+      names: this.names,
+      transaction: (lane, work) => (lane === 'plain' ? this.inserts : this.keyed).pass(() => this.transaction(work)),
+      admission: () => this.admission(),
     });
     this.heart = new Heart(app, (own) => new MysqlConnections(own));
   }

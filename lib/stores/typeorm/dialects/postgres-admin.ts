@@ -1,6 +1,6 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { postgresWords } from '../admin/admin-words.js';
-import type { SqlText, TableNames, TextMaker } from '../admin/sql-text.js';
+import type { AllTableNames, SqlText, TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import { errorField } from '../retry.js';
 import type { PgResult } from './postgres-pool.js';
@@ -10,7 +10,7 @@ import { pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 const mostTogether = 50;
 
 export interface PostgresAdminParts {
-  readonly names: () => TableNames;
+  readonly names: () => AllTableNames;
   readonly run: (statement: PgStatement) => Promise<PgResult>;
   /** Where other processes are told; undefined tells nobody. */
   readonly channel: () => string | undefined;
@@ -47,9 +47,9 @@ export class PostgresAdmin implements AdminSql {
     const sql = this.begin();
     const { table } = sql;
     const found = `WITH found AS MATERIALIZED (
-        SELECT id, status, claim_token FROM ${table} WHERE ${guardOf(sql, change)} ORDER BY id FOR UPDATE
+        SELECT id, status, claim_token, batch_id AS member_of FROM ${table} WHERE ${guardOf(sql, change)} ORDER BY id FOR UPDATE
       )`;
-    const answer = 'RETURNING f.id, f.status, f.claim_token';
+    const answer = 'RETURNING f.id, f.status, f.claim_token, f.member_of';
     const write =
       change.set === undefined
         ? `DELETE FROM ${table} AS j USING found AS f WHERE j.id = f.id ${answer}`
@@ -80,14 +80,16 @@ export class PostgresAdmin implements AdminSql {
   }
 }
 
-class PgText extends PgValues implements SqlText {
+export class PgText extends PgValues implements SqlText {
   readonly table: string;
   readonly slots: string;
+  readonly batches: string;
 
-  constructor({ table, slots }: TableNames) {
+  constructor({ table, slots, batches }: AllTableNames) {
     super();
     this.table = table;
     this.slots = slots;
+    this.batches = batches;
   }
 
   now(): string {

@@ -13,6 +13,7 @@ import type {
   RecoverRequest,
 } from '../../job-store.js';
 import type { AdminSql } from '../admin/admin-sql.js';
+import type { BatchSql } from '../batches/batch-sql.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
 import { toClaimedJob, toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
@@ -25,7 +26,8 @@ import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
 import { PostgresAdmin } from './postgres-admin.js';
-import { admitAlone, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
+import { admitAlone, admitInside, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
+import { PostgresBatches } from './postgres-batches.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
 import { PostgresListener } from './postgres-listener.js';
@@ -72,6 +74,19 @@ export class PostgresDialect implements SqlDialect {
     run: (statement) => this.run(statement),
     channel: () => (this.settings.isNotifying ? this.channel() : undefined),
   });
+  readonly batches: BatchSql = new PostgresBatches({
+    names: () => this.names,
+    transaction: (lane, run) => this.batchTransaction(lane, run),
+    clientOf,
+    own: {
+      insert: (client, jobs) => this.insertOn(client, jobs),
+      admit: (client, jobs) => admitInside(client, this.admission(), jobs),
+    },
+    within: {
+      insert: (client, jobs) => this.insertOn(client, jobs),
+      admit: (client, jobs) => admitWithin({ client, committed: this.openPool() }, this.admission(), jobs),
+    },
+  });
   private own: DataSource | undefined;
   private pool: PgPool | undefined;
   private names: SqlNames;
@@ -110,14 +125,11 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
-    const client = await clientOf(runner);
-    for (const chunk of chunksOf(jobs)) await say(client, this.insertOf(chunk));
+    await this.insertOn(await clientOf(runner), jobs);
   }
 
   admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
-    const isPassing = (error: unknown): boolean =>
-      [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
-    return retryPassing(isPassing, () =>
+    return retryPassing(isPassingLock, () =>
       admitAlone({ pool: this.openPool(), lane: this.keyed }, this.admission(), jobs),
     );
   }
@@ -203,6 +215,15 @@ export class PostgresDialect implements SqlDialect {
     return retryPassing((error) => passing.includes(String(errorField(error, 'code'))), run);
   }
 
+  private batchTransaction<T>(lane: 'plain' | 'conditional', run: (client: PgQueryable) => Promise<T>): Promise<T> {
+    const turnstile = lane === 'plain' ? this.inserts : this.keyed;
+    return turnstile.pass(() => retryPassing(isPassingLock, () => inPgTransaction(this.openPool(), run)));
+  }
+
+  private async insertOn(client: PgQueryable, jobs: readonly NewJob[]): Promise<void> {
+    for (const chunk of chunksOf(jobs)) await say(client, this.insertOf(chunk));
+  }
+
   private async insertInTransaction(chunks: readonly (readonly NewJob[])[]): Promise<void> {
     await inPgTransaction(this.openPool(), async (client) => {
       for (const chunk of chunks) await say(client, this.insertOf(chunk));
@@ -235,6 +256,11 @@ export class PostgresDialect implements SqlDialect {
     if (this.pool === undefined) throw new Error('the store is not open');
     return this.pool;
   }
+}
+
+/** Of a transaction of ours that may have waited for somebody else's. */
+function isPassingLock(error: unknown): boolean {
+  return [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
 }
 
 async function clientOf(runner: QueryRunner): Promise<PgQueryable> {

@@ -1,13 +1,13 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { sqliteWords } from '../admin/admin-words.js';
-import { MarkedText, type TableNames, type TextMaker } from '../admin/sql-text.js';
+import { MarkedText, type AllTableNames, type TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import { errorField } from '../retry.js';
 import type { SqliteGate } from './sqlite-gate.js';
 import { inSqliteTransaction, type SqliteHandle } from './sqlite-handle.js';
 
 export interface SqliteAdminParts {
-  readonly names: TableNames;
+  readonly names: AllTableNames;
   readonly gate: SqliteGate;
   readonly now: () => number;
 }
@@ -59,7 +59,7 @@ export class SqliteAdmin implements AdminSql {
     const look = this.begin();
     const guard = guardOf(look, change);
     const rows = handle
-      .prepare(`SELECT id, status, claim_token FROM ${look.table} WHERE ${guard} ORDER BY id`)
+      .prepare(`SELECT id, status, claim_token, batch_id AS member_of FROM ${look.table} WHERE ${guard} ORDER BY id`)
       .all(...look.values);
     if (rows.length === 0) return rows;
     const write = this.begin();

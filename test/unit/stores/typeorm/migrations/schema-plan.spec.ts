@@ -20,7 +20,7 @@ function found(given: Partial<FoundSchema> = {}): FoundSchema {
   return {
     columns: new Set(columns),
     indexes: new Set([...indexes, 'jobs_pkey']),
-    tables: new Set(['slots']),
+    tables: new Set(['slots', 'batches']),
     hasVersionTable: true,
     version: 1,
     compatibleWith: 1,
@@ -60,6 +60,9 @@ describe('planSchema', () => {
       ),
       'CREATE TABLE IF NOT EXISTS "jobs_slots"',
       'CREATE INDEX "jobs_slots_free_at" ON "jobs_slots"',
+      'CREATE TABLE IF NOT EXISTS "jobs_batches"',
+      'CREATE INDEX "jobs_batches_open" ON "jobs_batches"',
+      'CREATE INDEX "jobs_batches_over" ON "jobs_batches"',
       'CREATE TABLE IF NOT EXISTS "jobs_schema"',
       'INSERT INTO "jobs_schema"',
     ]);
@@ -77,7 +80,10 @@ describe('planSchema', () => {
   it('needs fewer indexes where there are no partial ones', () => {
     const mysql = { ...sql, family: 'mysql' } as const;
 
-    const there = found({ columns: new Set([...columns, 'held_key']), indexes: withoutIndex('jobs_running') });
+    const there = found({
+      columns: new Set([...columns, 'held_key', 'batch_state']),
+      indexes: withoutIndex('jobs_running'),
+    });
 
     expect(planSchema(there, names, mysql)).toEqual([]);
   });
@@ -123,7 +129,10 @@ describe('describeGaps', () => {
       found({ columns: without('status'), indexes: withoutIndex('jobs_pending') }),
       'found version 1, expected version 1; missing: column status, index jobs_pending',
     ],
-    [found({ tables: new Set() }), 'found version 1, expected version 1; missing: table jobs_slots'],
+    [
+      found({ tables: new Set() }),
+      'found version 1, expected version 1; missing: table jobs_slots, table jobs_batches',
+    ],
   ])('says what is missing', (schema, expected) => {
     expect(describeGaps(schema, names, 'postgres')).toBe(expected);
   });
