@@ -390,4 +390,16 @@ forEachDatabase((database) => {
     expect(followed).toHaveLength(21);
     expect(followed.filter(({ type }) => type === 'sorry')).toHaveLength(10);
   });
+
+  it('takes 20 000 jobs, and leaves none of them behind', async () => {
+    const queue = await worker();
+    const { id, jobIds } = await queue.enqueueBatch(works(20_000), { onComplete: done, onFailure: sorry });
+    expect(jobIds).toHaveLength(20_000);
+
+    await queue.start(4);
+    await until(async () => followed.length > 0 && (await rig.rows()).length === 0, { within: 50_000, every: 50 });
+
+    expect(followed).toMatchObject([{ type: 'done', batch: { id, total: 20_000, completed: 20_000, failed: 0 } }]);
+    expect(ran).toHaveLength(20_000);
+  });
 });

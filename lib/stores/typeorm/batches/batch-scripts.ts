@@ -35,11 +35,10 @@ export function* insertScript(batch: NewBatch): Script<StoredBatch> {
  * second one sees what both have done.
  */
 export function* advanceScript(id: string, words: BatchWords): Script<'open' | 'ended'> {
-  const { members } = words;
   const [row] = (yield { read: lockBatchStatement(id, words) }).rows;
   if (row === undefined) return 'ended';
-  if ((yield { read: activeStatement(members, id) }).rows.length > 0) return 'open';
-  const [count] = (yield { read: countCompletedStatement(members, id) }).rows;
+  if ((yield { read: activeStatement(words, id) }).rows.length > 0) return 'open';
+  const [count] = (yield { read: countCompletedStatement(words.members, id) }).rows;
   const completed = Number(count?.['jobs']);
   const before = toProgress(row);
   const progress = completed < before.stored ? before : yield* enter(before, new Map());

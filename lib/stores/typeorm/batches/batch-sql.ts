@@ -24,6 +24,8 @@ export type Script<T> = Generator<Step, T, StepAnswer>;
 export interface BatchWords {
   /** A condition for jobs `j` that are members of a batch, in one state: of this one, or of that in a row `b`. */
   readonly members: (sql: SqlText, id: string | undefined, state: JobState) => string;
+  /** A condition: whether there is one of those. Two looks in an index, however many there are. */
+  readonly hasMember: (sql: SqlText, id: string | undefined, state: JobState) => string;
   /** A table whose rows are found by their ids. */
   readonly byId: (table: string) => string;
   /** What makes a reading statement lock the rows that it finds, at its end. */
@@ -61,3 +63,7 @@ export async function runEach<T>(script: Script<T>, answer: (step: Step) => Prom
 /** The condition where members lie in an index by the batch and their state. */
 export const plainMembers: BatchWords['members'] = (sql, id, state) =>
   `j.batch_id = ${id === undefined ? 'b.id' : sql.bind(id, 'uuid')} AND j.status = '${state}'`;
+
+export function existing(members: BatchWords['members']): BatchWords['hasMember'] {
+  return (sql, id, state) => `EXISTS (SELECT 1 FROM ${sql.table} AS j WHERE ${members(sql, id, state)})`;
+}

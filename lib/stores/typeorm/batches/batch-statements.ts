@@ -11,6 +11,7 @@ const { Pending, Running, Completed } = JobState;
 const batchState = { open: 'open', closed: 'closed' } as const;
 
 type Members = BatchWords['members'];
+type HasMember = BatchWords['hasMember'];
 
 export interface BatchInsert {
   readonly progress: BatchProgress;
@@ -56,27 +57,27 @@ export function endStatement(progress: BatchProgress, completed: number, { byId 
 }
 
 /** Answers with a row where a job of the batch waits or runs: two looks in an index, whatever its size. */
-export function activeStatement(members: Members, id: string): TextMaker {
+export function activeStatement({ hasMember }: BatchWords, id: string): TextMaker {
   return (sql) =>
-    `SELECT 1 AS is_active FROM ${sql.batches} AS b WHERE b.id = ${sql.bind(id, 'uuid')} AND ${isActive(sql, members)}`;
+    `SELECT 1 AS is_active FROM ${sql.batches} AS b WHERE b.id = ${sql.bind(id, 'uuid')} AND ${isActive(sql, hasMember)}`;
 }
 
 export function countCompletedStatement(members: Members, id: string): TextMaker {
   return (sql) => `SELECT count(*) AS jobs FROM ${sql.table} AS j WHERE ${members(sql, id, Completed)}`;
 }
 
-export function idleStatement(members: Members, ids: readonly string[]): TextMaker {
+export function idleStatement({ hasMember }: BatchWords, ids: readonly string[]): TextMaker {
   return (sql) => `
     SELECT b.id FROM ${sql.batches} AS b
     WHERE b.id IN (${padded(ids)
       .map((id) => sql.bind(id, 'uuid'))
-      .join(', ')}) AND NOT ${isActive(sql, members)}`;
+      .join(', ')}) AND NOT ${isActive(sql, hasMember)}`;
 }
 
 /** The page is cut first, so that it is the number of batches that bounds the looks. */
-export function pageStatement(members: Members, after: string | undefined, limit: number): TextMaker {
+export function pageStatement({ hasMember }: BatchWords, after: string | undefined, limit: number): TextMaker {
   return (sql) => `
-    SELECT b.id, CASE WHEN ${isActive(sql, members)} THEN 0 ELSE 1 END AS is_idle
+    SELECT b.id, CASE WHEN ${isActive(sql, hasMember)} THEN 0 ELSE 1 END AS is_idle
     FROM (
       SELECT id FROM ${sql.batches}
       WHERE state = '${batchState.open}'${after === undefined ? '' : ` AND id > ${sql.bind(after, 'uuid')}`}
@@ -101,13 +102,12 @@ export function completedStatement(
 export const setReleased: TextMaker = () =>
   `keep_until = CASE WHEN keep_until >= ${heldMs} THEN keep_until - ${heldMs} ELSE keep_until END`;
 
-export function closeStatement(members: Members, id: string): TextMaker {
+export function closeStatement({ hasMember }: BatchWords, id: string): TextMaker {
   return (sql) => `
     UPDATE ${sql.batches}
     SET state = '${batchState.closed}'
     WHERE id = ${sql.bind(id, 'uuid')} AND finished_at IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM ${sql.table} AS j WHERE ${members(sql, id, Pending)})
-      AND NOT EXISTS (SELECT 1 FROM ${sql.table} AS j WHERE ${members(sql, id, Running)})`;
+      AND NOT ${hasMember(sql, id, Pending)} AND NOT ${hasMember(sql, id, Running)}`;
 }
 
 export function findBatchStatement(members: Members, id: string): TextMaker {
@@ -136,10 +136,8 @@ export function deleteBatchesStatement(ids: readonly string[]): TextMaker {
       .join(', ')}) AND state = '${batchState.closed}'`;
 }
 
-function isActive(sql: SqlText, members: Members): string {
-  const look = (state: JobState): string =>
-    `EXISTS (SELECT 1 FROM ${sql.table} AS j WHERE ${members(sql, undefined, state)})`;
-  return `(${look(Pending)} OR ${look(Running)})`;
+function isActive(sql: SqlText, hasMember: HasMember): string {
+  return `(${hasMember(sql, undefined, Pending)} OR ${hasMember(sql, undefined, Running)})`;
 }
 
 /** Filled up to a power of two with the last one, so that a server prepares a dozen texts and not a thousand. */

@@ -10,7 +10,7 @@ import { heldMs, toText, type Row } from '../job-row.js';
 import { inStore } from '../store-error.js';
 import { toBatchRecord, toTexts } from './batch-row.js';
 import { advanceScript, insertScript } from './batch-scripts.js';
-import type { BatchSql } from './batch-sql.js';
+import type { BatchSql, BatchWords } from './batch-sql.js';
 import {
   closeStatement,
   completedStatement,
@@ -56,13 +56,13 @@ export class TypeOrmBatchStore implements BatchStore {
   async idle(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     return inStore('look whether batches are over', async () =>
-      idsOf(await this.parts.sql.read(idleStatement(this.members, ids))),
+      idsOf(await this.parts.sql.read(idleStatement(this.words, ids))),
     );
   }
 
   page(after: string | undefined, limit: number): Promise<BatchPage> {
     return inStore('look at open batches', async () => {
-      const rows = await this.parts.sql.read(pageStatement(this.members, after, limit));
+      const rows = await this.parts.sql.read(pageStatement(this.words, after, limit));
       const idle = idsOf(rows.filter((row) => Number(row['is_idle']) === 1));
       return { idle, next: rows.length < limit ? undefined : idsOf(rows).at(-1) };
     });
@@ -81,7 +81,7 @@ export class TypeOrmBatchStore implements BatchStore {
   release(id: string, after: string | undefined, limit: number): Promise<string | undefined> {
     const { sql } = this.parts;
     return inStore('let go of the jobs of a batch', async () => {
-      const rows = await sql.read(completedStatement(this.members, { id, after, limit }));
+      const rows = await sql.read(completedStatement(this.words.members, { id, after, limit }));
       const held = rows.filter((row) => Number(row['keep_until']) >= heldMs);
       const from = [JobState.Completed];
       await sql.change({ ids: idsOf(held.filter(isToGo)), from, set: undefined });
@@ -91,12 +91,12 @@ export class TypeOrmBatchStore implements BatchStore {
   }
 
   async close(id: string): Promise<void> {
-    await inStore('close a batch', () => this.parts.sql.write(closeStatement(this.members, id)));
+    await inStore('close a batch', () => this.parts.sql.write(closeStatement(this.words, id)));
   }
 
   find(id: string): Promise<BatchRecord | undefined> {
     return inStore('find a batch', async () => {
-      const [row] = await this.parts.sql.read(findBatchStatement(this.members, id));
+      const [row] = await this.parts.sql.read(findBatchStatement(this.words.members, id));
       return row === undefined ? undefined : toBatchRecord(row);
     });
   }
@@ -109,8 +109,8 @@ export class TypeOrmBatchStore implements BatchStore {
     });
   }
 
-  private get members() {
-    return this.parts.scripts.words.members;
+  private get words(): BatchWords {
+    return this.parts.scripts.words;
   }
 
   /** @throws PayloadTooLargeError */

@@ -3,6 +3,7 @@ import { enqueueResult, type EnqueueResult } from '../../../model/enqueue-result
 import { isConditional, type NewJob } from '../../../model/job.js';
 import type { AllTableNames, SqlText, TextMaker, ValueType } from '../admin/sql-text.js';
 import {
+  existing,
   noAnswer,
   runEach,
   type BatchSql,
@@ -27,10 +28,13 @@ export interface MysqlBatchesParts {
   readonly admission: () => MysqlAdmissionParts;
 }
 
-/** Members lie in an index by a column that holds both, so that jobs without a batch have no part in it. */
+/** They lie in an index by a column that holds both, so that jobs without a batch have no part in it. */
+const members: BatchWords['members'] = (sql, id, state) =>
+  `j.batch_state = ${id === undefined ? `CONCAT(b.id, '${state}')` : sql.bind(`${id}${state}`, 'uuid')}`;
+
 export const mysqlBatchWords: BatchWords = {
-  members: (sql, id, state) =>
-    `j.batch_state = ${id === undefined ? `CONCAT(b.id, '${state}')` : sql.bind(`${id}${state}`, 'uuid')}`,
+  members,
+  hasMember: existing(members),
   byId,
   forUpdate: 'FOR UPDATE',
 };

@@ -33,6 +33,9 @@ export interface PostgresBatchesParts {
 
 export const postgresBatchWords: BatchWords = {
   members: plainMembers,
+  // This planner would walk through the table, thinking that it meets one soon, unless it is asked for the one that comes first in the index.
+  hasMember: (sql, id, state) =>
+    `(SELECT 1 FROM ${sql.table} AS j WHERE ${plainMembers(sql, id, state)} ORDER BY j.id LIMIT 1) IS NOT NULL`,
   byId: (table) => table,
   forUpdate: 'FOR UPDATE',
 };

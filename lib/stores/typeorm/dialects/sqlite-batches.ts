@@ -3,6 +3,7 @@ import { enqueueResult, type EnqueueResult } from '../../../model/enqueue-result
 import { isConditional, type NewJob } from '../../../model/job.js';
 import { MarkedText, type AllTableNames, type TextMaker } from '../admin/sql-text.js';
 import {
+  existing,
   noAnswer,
   plainMembers,
   runNow,
@@ -26,7 +27,12 @@ export interface SqliteBatchesParts {
 }
 
 /** A transaction keeps everybody else out, so nothing needs a lock of its own. */
-export const sqliteBatchWords: BatchWords = { members: plainMembers, byId: (table) => table, forUpdate: '' };
+export const sqliteBatchWords: BatchWords = {
+  members: plainMembers,
+  hasMember: existing(plainMembers),
+  byId: (table) => table,
+  forUpdate: '',
+};
 
 /** All of a script in one synchronous block. */
 export class SqliteBatches implements BatchSql {
