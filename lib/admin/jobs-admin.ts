@@ -40,6 +40,8 @@ export interface JobsAdminParts {
   /** Told of batches of which jobs are over. */
   readonly onBatches: (ids: readonly string[]) => void;
   readonly maxPayloadSize: number;
+  /** For how long cancelled jobs are kept, milliseconds, where that was said of their types. */
+  readonly keepCancelledMs: () => ReadonlyMap<string, number>;
 }
 
 /** Jobs of one page. */
@@ -235,7 +237,7 @@ export class JobsAdmin {
     ids: readonly string[],
     from: readonly ('pending' | 'running')[],
   ): Promise<readonly ChangedJob[]> {
-    const cancelled = await queries.cancel(ids, from);
+    const cancelled = await queries.cancel(ids, from, this.parts.keepCancelledMs());
     this.parts.onCancelled(cancelled.map(({ claim }) => claim).filter((claim) => claim !== undefined));
     this.tellBatches(cancelled);
     return cancelled;

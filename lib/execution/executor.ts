@@ -35,7 +35,6 @@ export interface Execution {
 
 const completed: Execution = { outcome: { kind: 'completed' } };
 const held: Execution = { outcome: { kind: 'completed', keep: { keepMs: 0, result: undefined, isHeld: true } } };
-const expired: Execution = { outcome: { kind: 'expired' } };
 const released: Execution = { outcome: { kind: 'released', delayMs: 0 } };
 
 /**
@@ -53,10 +52,10 @@ export class Executor {
   ) {}
 
   async execute(attempt: Attempt): Promise<Execution> {
-    if (attempt.isExpired) return expired;
     const { type } = attempt.job;
     const handler = this.registry.get(type);
     const policy = mergePolicies(handler?.policy, this.policy.handlers?.[type]);
+    if (attempt.isExpired) return { outcome: { kind: 'expired', keepMs: policy.retention?.failed } };
     let work: () => unknown;
     try {
       work = workOf(attempt, handler);

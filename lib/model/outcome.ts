@@ -22,7 +22,7 @@ export type Outcome =
     }
   | { readonly kind: 'snoozed'; readonly delayMs: number; readonly reason: string }
   | { readonly kind: 'released'; readonly delayMs: number }
-  | { readonly kind: 'expired' }
+  | { readonly kind: 'expired'; readonly keepMs?: number | undefined }
   | { readonly kind: 'abandoned' };
 
 export type OutcomeKind = Outcome['kind'];

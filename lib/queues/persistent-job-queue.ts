@@ -71,7 +71,7 @@ export class PersistentJobQueue {
     this.door = new StoreDoor(parts.openStore);
     const { options: resolved, handlers, door, sink } = this;
     this.enqueuer = new Enqueuer({ options: resolved, handlers, door, sink });
-    this.admin = adminOf(door, () => this.engine, resolved.maxPayloadSize);
+    this.admin = adminOf({ door, handlers, options: resolved, engine: () => this.engine });
   }
 
   /**

@@ -175,8 +175,16 @@ export interface JobQueries {
   /** Who holds running jobs. */
   claims(): Promise<readonly ClaimCount[]>;
 
-  /** Ends jobs that are in one of these states; no claim on them stands any more. */
-  cancel(ids: readonly string[], from: readonly ('pending' | 'running')[]): Promise<readonly CancelledJob[]>;
+  /**
+   * Ends jobs that are in one of these states; no claim on them stands any more.
+   *
+   * @param keepMs For how long rows of these types are kept then, `Infinity` for ever; those of others are judged by the queue. Default: none.
+   */
+  cancel(
+    ids: readonly string[],
+    from: readonly ('pending' | 'running')[],
+    keepMs?: ReadonlyMap<string, number>,
+  ): Promise<readonly CancelledJob[]>;
 
   /**
    * Makes jobs due that are over, as if they were new; their last errors stay.

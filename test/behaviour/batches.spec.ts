@@ -397,7 +397,8 @@ forEachDatabase((database) => {
     expect(jobIds).toHaveLength(20_000);
 
     await queue.start(4);
-    await until(async () => followed.length > 0 && (await rig.rows()).length === 0, { within: 50_000, every: 50 });
+    const isEmpty = async (): Promise<boolean> => (await queue.admin.list({ limit: 1 })).jobs.length === 0;
+    await until(async () => followed.length > 0 && (await isEmpty()), { within: 50_000, every: 20 });
 
     expect(followed).toMatchObject([{ type: 'done', batch: { id, total: 20_000, completed: 20_000, failed: 0 } }]);
     expect(ran).toHaveLength(20_000);

@@ -202,7 +202,7 @@ function changes(outcome: Outcome): Partial<Change> & Pick<Change, 'status'> {
         status: JobState.Failed,
         cost: 1,
         error: withoutNul(outcome.error),
-        keepMs: outcome.keepMs === undefined ? null : bounded(outcome.keepMs),
+        keepMs: boundedOrNull(outcome.keepMs),
       };
     case 'snoozed':
       return { status: JobState.Pending, delayMs: outcome.delayMs };
@@ -210,7 +210,7 @@ function changes(outcome: Outcome): Partial<Change> & Pick<Change, 'status'> {
       // Given back at once it keeps its place among those that wait.
       return { status: JobState.Pending, delayMs: outcome.delayMs === 0 ? null : outcome.delayMs };
     case 'expired':
-      return { status: JobState.Failed, error: expiryError };
+      return { status: JobState.Failed, error: expiryError, keepMs: boundedOrNull(outcome.keepMs) };
     case 'abandoned':
       return { status: JobState.Running };
     case 'completed':
@@ -226,8 +226,12 @@ function changes(outcome: Outcome): Partial<Change> & Pick<Change, 'status'> {
 /** The `last_error` of a job that could not start in time. */
 const expiryError = 'expired: it could not start before its expiresAt';
 /** No statement takes Infinity. */
-function bounded(keepMs: number): number {
+export function bounded(keepMs: number): number {
   return Math.min(keepMs, foreverMs);
+}
+
+function boundedOrNull(keepMs: number | undefined): number | null {
+  return keepMs === undefined ? null : bounded(keepMs);
 }
 
 function heldFor(keepMs: number): number {

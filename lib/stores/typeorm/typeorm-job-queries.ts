@@ -86,9 +86,13 @@ export class TypeOrmJobQueries implements JobQueries {
     );
   }
 
-  cancel(ids: readonly string[], from: readonly ('pending' | 'running')[]): Promise<readonly CancelledJob[]> {
+  cancel(
+    ids: readonly string[],
+    from: readonly ('pending' | 'running')[],
+    keepMs: ReadonlyMap<string, number> = new Map(),
+  ): Promise<readonly CancelledJob[]> {
     return inStore('cancel jobs', async () =>
-      (await this.sql.change({ ids, from, set: setCancelled })).map((row) => {
+      (await this.sql.change({ ids, from, set: setCancelled(keepMs) })).map((row) => {
         const { id, from: state, batchId } = toChanged(row);
         const token = row['claim_token'];
         return { id, from: state, claim: token === null ? undefined : { id, token: toText(token) }, batchId };

@@ -1,6 +1,6 @@
 import { JobState } from '../../../model/job-state.js';
 import { orderOf, type JobEdit, type PageRequest, type PayloadWish } from '../../job-queries.js';
-import { heldMs } from '../job-row.js';
+import { bounded, heldMs } from '../job-row.js';
 import type { Stream } from '../streams.js';
 import type { AdminWords } from './admin-words.js';
 import type { SqlText, TextMaker } from './sql-text.js';
@@ -136,9 +136,19 @@ export function claimsStatement(words: AdminWords): TextMaker {
 }
 
 /** A token that is taken away settles nothing any more, and is renewed by no heartbeat. */
-export const setCancelled: TextMaker = (sql) =>
-  `status = ${sql.bind(JobState.Cancelled, 'text')}, finished_at = ${sql.now()}, ` +
-  'claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+export function setCancelled(keepMs: ReadonlyMap<string, number>): TextMaker {
+  return (sql) =>
+    `status = ${sql.bind(JobState.Cancelled, 'text')}, finished_at = ${sql.now()}, keep_until = ${keptUntil(sql, keepMs)}, ` +
+    'claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+}
+
+function keptUntil(sql: SqlText, keepMs: ReadonlyMap<string, number>): string {
+  if (keepMs.size === 0) return 'NULL';
+  const cases = [...keepMs].map(
+    ([type, ms]) => `WHEN ${sql.bind(type, 'text')} THEN ${sql.now()} + ${sql.bind(bounded(ms), 'bigint')}`,
+  );
+  return `CASE job_type ${cases.join(' ')} END`;
+}
 
 /** `last_error` and the history stay. It counts for its batch again if that has not ended. */
 export function setRetried(delayMs: number): TextMaker {
