@@ -8,6 +8,7 @@ export type {
   JobGroupOptions,
   ListOptions,
   ReadOptions,
+  RetryManyOptions,
 } from './admin/admin-options.js';
 export type { BulkResult } from './admin/bulk.js';
 export type { PauseOptions } from './admin/pause-options.js';
@@ -36,6 +37,7 @@ export {
   InjectJobsAdmin,
   InjectPersistentJobQueue,
 } from './jobs.tokens.js';
+export type { BatchRecord, JobBatch } from './model/batch.js';
 export type { ContextCarrier } from './model/context-carrier.js';
 export type { ThrottleOptions, UniqueOptions } from './model/duplicates.js';
 export type { DueOptions, EnqueueOptions, ExpiryOptions, SubmitOptions } from './model/enqueue-options.js';
@@ -84,8 +86,10 @@ export type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-o
 export type { RetentionOptions } from './model/retention.js';
 export type { BackoffFunction, BackoffKind, BackoffOptions } from './model/retry-policy.js';
 export { Discard, RetryAfter, Snooze } from './model/steering.js';
+export type { BatchOptions, ChainStep, EnqueuedBatch, FollowUps } from './queues/batch-request.js';
 export { JobQueue } from './queues/job-queue.js';
-export type { MemoryJob } from './queues/memory-work.js';
+export type { MemoryRequest } from './queues/memory-batch.js';
+export type { MemoryJob } from './queues/memory-job-maker.js';
 export { PersistentJobQueue } from './queues/persistent-job-queue.js';
 export type { JobRequest } from './queues/job-request.js';
 export type { DueJob } from './stores/job-queries.js';

@@ -1,6 +1,7 @@
-import { checkInteger, checkKnownKeys, checkOneOf } from '../model/check.js';
+import { checkInteger, checkKnownKeys, checkOneOf, show } from '../model/check.js';
 import { checkMoment, resolveSubmitOptions, type DueOptions } from '../model/enqueue-options.js';
 import { InvalidOptionError } from '../model/errors.js';
+import { toJobId } from '../model/job-id.js';
 import { JobState } from '../model/job-state.js';
 import { checkJobType } from '../model/job-type.js';
 import { encodePayload } from '../model/payload.js';
@@ -12,7 +13,7 @@ import { fromCursor } from './page-cursor.js';
 
 /** Jobs that belong together; what is left out does not matter. */
 export interface JobGroupOptions {
-  /** The queue that they wait in, exactly. */
+  /** The queue that they wait in, or waited in, exactly. */
   queue?: string | undefined;
   /** A tag that they have, exactly; they may have others too. */
   tag?: string | undefined;
@@ -28,6 +29,14 @@ export interface JobFilterOptions extends JobGroupOptions {
   createdFrom?: Date | number | undefined;
   /** Stored before this moment: a Date or epoch milliseconds. */
   createdBefore?: Date | number | undefined;
+  /** Over (failed, cancelled or completed) since this moment or later: a Date or epoch milliseconds. */
+  finishedFrom?: Date | number | undefined;
+  /** Over since before this moment: a Date or epoch milliseconds. */
+  finishedBefore?: Date | number | undefined;
+  /** Members of this batch or chain, by its id. */
+  batch?: string | undefined;
+  /** Their `lastError` contains this text, upper and lower case told apart. */
+  error?: string | undefined;
 }
 
 /** What may be read of jobs. */
@@ -56,6 +65,12 @@ export interface BulkOptions {
   limit?: number | undefined;
 }
 
+/** Options of `JobsAdmin.retryMany`. */
+export interface RetryManyOptions extends BulkOptions {
+  /** At the most so many of them become due in a second: 1 to 10 000. Default: all of them are due at once. */
+  perSecond?: number | undefined;
+}
+
 /** What `JobsAdmin.update` changes of a waiting job; what is left out stays. */
 export interface JobChanges {
   /** The new payload, as for `enqueue`. */
@@ -66,7 +81,18 @@ export interface JobChanges {
 
 const states = Object.values(JobState);
 const groupKeys = ['queue', 'tag'];
-const filterKeys = ['state', 'type', ...groupKeys, 'createdFrom', 'createdBefore'];
+const filterKeys = [
+  'state',
+  'type',
+  'createdFrom',
+  'createdBefore',
+  'finishedFrom',
+  'finishedBefore',
+  ...groupKeys,
+  'batch',
+  'error',
+];
+const longestErrorText = 1_000;
 const longestPage = 1_000;
 const longestPageWithPayloads = 100;
 
@@ -99,6 +125,15 @@ export function resolveCountOptions(options: unknown = {}): { readonly most: num
 export function resolveBulkOptions(options: unknown = {}): number {
   const { limit } = checkKnownKeys('the options of a bulk action', options, ['limit']);
   return checkInteger('limit', limit ?? 10_000, 1, 1_000_000);
+}
+
+/** @throws InvalidOptionError */
+export function resolveRetryOptions(options: unknown = {}): { limit: number; perSecond: number | undefined } {
+  const { perSecond, ...rest } = checkKnownKeys('the options of retryMany', options, ['limit', 'perSecond']);
+  return {
+    limit: resolveBulkOptions(rest),
+    perSecond: perSecond === undefined ? undefined : checkInteger('perSecond', perSecond, 1, 10_000),
+  };
 }
 
 /**
@@ -134,13 +169,18 @@ export function resolveChanges(changes: unknown, maxPayloadSize: number): JobEdi
 }
 
 function resolveFilter(given: Record<string, unknown>, allowed: readonly JobState[]): JobFilter {
-  const { state, type, createdFrom, createdBefore } = given;
+  const read = <T>(name: string, check: (name: string, value: unknown) => T): T | undefined =>
+    given[name] === undefined ? undefined : check(name, given[name]);
   return {
     ...resolveGroup(given),
-    state: state === undefined ? undefined : checkOneOf('state', state, allowed),
-    type: type === undefined ? undefined : checkJobType(type),
-    createdFrom: createdFrom === undefined ? undefined : checkMoment('createdFrom', createdFrom),
-    createdBefore: createdBefore === undefined ? undefined : checkMoment('createdBefore', createdBefore),
+    state: read('state', (name, state) => checkOneOf(name, state, allowed)),
+    type: read('type', (_name, type) => checkJobType(type)),
+    createdFrom: read('createdFrom', checkMoment),
+    createdBefore: read('createdBefore', checkMoment),
+    finishedFrom: read('finishedFrom', checkMoment),
+    finishedBefore: read('finishedBefore', checkMoment),
+    batch: read('batch', checkBatchId),
+    error: read('error', checkErrorText),
   };
 }
 
@@ -149,6 +189,20 @@ function resolveGroup({ queue, tag }: Record<string, unknown>): JobGroup {
     ...(queue === undefined ? {} : { queue: checkQueueName('queue', queue) }),
     ...(tag === undefined ? {} : { tag: checkWantedTag('tag', tag) }),
   };
+}
+
+function checkBatchId(name: string, value: unknown): string {
+  const id = typeof value === 'string' ? toJobId(value) : undefined;
+  if (id !== undefined) return id;
+  throw new InvalidOptionError(`${name} must be the id of a batch, as enqueueBatch returns it, got ${show(value)}`);
+}
+
+function checkErrorText(name: string, value: unknown): string {
+  const isText = typeof value === 'string' && value !== '' && !value.includes('\0');
+  if (isText && value.length <= longestErrorText) return value;
+  throw new InvalidOptionError(
+    `${name} must be a text of 1 to ${longestErrorText} characters that errors contain, got ${show(value)}`,
+  );
 }
 
 function resolveWish(payload: unknown = false): PayloadWish {

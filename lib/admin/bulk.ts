@@ -17,11 +17,14 @@ export interface BulkAction<S extends JobState> {
   readonly states: readonly S[];
   /** The most jobs to change. */
   readonly limit: number;
-  readonly change: (ids: readonly string[], state: S) => Promise<readonly ChangedJob[]>;
+  /** @param page How many pages were changed before this one. */
+  readonly change: (ids: readonly string[], state: S, page: number) => Promise<readonly ChangedJob[]>;
+  /** How many are changed at once: 1 to 500. Default 500. */
+  readonly chunk?: number | undefined;
 }
 
 /** Few enough that no statement holds its locks, or the event loop, for long. */
-const chunk = 500;
+export const largestChunk = 500;
 
 /**
  * Goes through all jobs of a filter in pages and changes each page by its ids, guarded by the state that they were found in. Two at
@@ -30,15 +33,17 @@ const chunk = 500;
 export async function runBulk<S extends JobState>(queries: JobQueries, action: BulkAction<S>): Promise<BulkResult> {
   let done = 0;
   let skipped = 0;
+  let pages = 0;
   for (const state of action.states) {
     let after: PagePlace | undefined;
     for (;;) {
       if (done >= action.limit) return { done, skipped, isComplete: false };
-      const limit = Math.min(chunk, action.limit - done);
+      const limit = Math.min(action.chunk ?? largestChunk, action.limit - done);
       const filter = { ...action.filter, state };
       const page = await queries.list({ filter, limit, after, payload: 'without payload' });
       const ids = page.map(({ id }) => id);
-      const changed = ids.length === 0 ? [] : await action.change(ids, state);
+      const changed = ids.length === 0 ? [] : await action.change(ids, state, pages);
+      pages += 1;
       done += changed.length;
       skipped += page.length - changed.length;
       const last = page.at(-1);

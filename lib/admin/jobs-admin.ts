@@ -1,8 +1,10 @@
+import type { BatchRecord } from '../model/batch.js';
 import type { ControlResult } from '../model/control-result.js';
 import type { DueOptions } from '../model/enqueue-options.js';
 import { toJobId } from '../model/job-id.js';
-import { controllable, type JobState } from '../model/job-state.js';
+import { controllable, type EndedState, type JobState } from '../model/job-state.js';
 import type { Lease } from '../model/job.js';
+import type { BatchStore } from '../stores/batch-store.js';
 import type { ChangedJob, DueJob, JobEdit, JobQueries } from '../stores/job-queries.js';
 import {
   resolveBulkFilter,
@@ -12,16 +14,18 @@ import {
   resolveDue,
   resolveListOptions,
   resolveReadOptions,
+  resolveRetryOptions,
   type BulkOptions,
   type CountOptions,
   type JobChanges,
   type JobFilterOptions,
   type ListOptions,
   type ReadOptions,
+  type RetryManyOptions,
 } from './admin-options.js';
 import { resolvePause, type PauseOptions } from './pause-options.js';
 import type { Pauses, PauseTarget } from '../stores/pauses.js';
-import { runBulk, type BulkResult } from './bulk.js';
+import { largestChunk, runBulk, type BulkResult } from './bulk.js';
 import { toRecord, type JobRecord } from './job-record.js';
 import { toCounts, toProcesses, type JobCounts, type JobProcess } from './overview.js';
 import { toCursor } from './page-cursor.js';
@@ -40,7 +44,12 @@ export interface JobsAdminParts {
   readonly statistics: () => Promise<Statistics>;
   /** Ends attempts of this process that run under these claims. */
   readonly onCancelled: (claims: readonly Lease[]) => void;
+  readonly batches: () => Promise<Pick<BatchStore, 'find'>>;
+  /** Told of batches of which jobs are over. */
+  readonly onBatches: (ids: readonly string[]) => void;
   readonly maxPayloadSize: number;
+  /** For how long cancelled jobs are kept, milliseconds, where that was said of their types. */
+  readonly keepCancelledMs: () => ReadonlyMap<string, number>;
 }
 
 /** Jobs of one page. */
@@ -145,7 +154,9 @@ export class JobsAdmin {
 
   /** Deletes a job that waits or is over. One that runs must be cancelled first. @throws InvalidOptionError when `id` is no text. */
   delete(id: string): Promise<ControlResult> {
-    return this.control(id, controllable.delete, (queries, jobId) => queries.remove([jobId], controllable.delete));
+    return this.control(id, controllable.delete, (queries, jobId) =>
+      this.removeIn(queries, [jobId], controllable.delete),
+    );
   }
 
   /** Gives a waiting job another time, in place of that of its enqueue or its backoff. @throws InvalidOptionError */
@@ -172,13 +183,22 @@ export class JobsAdmin {
     return runBulk(queries, { filter: resolved, states, limit, change });
   }
 
-  /** Retries the jobs of a filter: without a state those that failed and those that were cancelled. @throws InvalidOptionError */
-  async retryMany(filter: JobFilterOptions, options?: BulkOptions): Promise<BulkResult> {
+  /**
+   * Retries the jobs of a filter: without a state those that failed and those that were cancelled. `perSecond` spreads the moments at which
+   * they are due, so that what has recovered from an outage is not knocked over again.
+   *
+   * @throws InvalidOptionError
+   */
+  async retryMany(filter: JobFilterOptions, options?: RetryManyOptions): Promise<BulkResult> {
     const resolved = resolveBulkFilter(filter, controllable.retry);
-    const limit = resolveBulkOptions(options);
+    const { limit, perSecond } = resolveRetryOptions(options);
     const queries = await this.parts.queries();
     const states = controllable.retry.filter((state) => state === (resolved.state ?? state));
-    return runBulk(queries, { filter: resolved, states, limit, change: (ids, state) => queries.retry(ids, [state]) });
+    const chunk = Math.min(perSecond ?? largestChunk, largestChunk);
+    const apartMs = perSecond === undefined ? 0 : Math.ceil((chunk / perSecond) * 1_000);
+    const change = (ids: readonly string[], state: EndedState, page: number) =>
+      queries.retry(ids, [state], page * apartMs);
+    return runBulk(queries, { filter: resolved, states, limit, chunk, change });
   }
 
   /**
@@ -195,7 +215,12 @@ export class JobsAdmin {
     const states = controllable.delete.filter((state) =>
       resolved.state === undefined ? unasked.includes(state) : state === resolved.state,
     );
-    return runBulk(queries, { filter: resolved, states, limit, change: (ids, state) => queries.remove(ids, [state]) });
+    return runBulk(queries, {
+      filter: resolved,
+      states,
+      limit,
+      change: (ids, state) => this.removeIn(queries, ids, [state]),
+    });
   }
 
   /**
@@ -218,6 +243,12 @@ export class JobsAdmin {
     return (await this.parts.pauses()).list();
   }
 
+  /** What has become of a batch or a chain; `undefined` when there is none of this id, or it ended more than 7 days ago. @throws InvalidOptionError */
+  async batch(id: string): Promise<BatchRecord | undefined> {
+    const batchId = toJobId(id);
+    return batchId === undefined ? undefined : (await this.parts.batches()).find(batchId);
+  }
+
   private edit(id: string, edit: JobEdit): Promise<ControlResult> {
     return this.control(id, controllable.edit, (queries, jobId) => queries.edit(jobId, edit));
   }
@@ -227,9 +258,25 @@ export class JobsAdmin {
     ids: readonly string[],
     from: readonly ('pending' | 'running')[],
   ): Promise<readonly ChangedJob[]> {
-    const cancelled = await queries.cancel(ids, from);
+    const cancelled = await queries.cancel(ids, from, this.parts.keepCancelledMs());
     this.parts.onCancelled(cancelled.map(({ claim }) => claim).filter((claim) => claim !== undefined));
+    this.tellBatches(cancelled);
     return cancelled;
+  }
+
+  private async removeIn(
+    queries: JobQueries,
+    ids: readonly string[],
+    from: readonly ('pending' | EndedState)[],
+  ): Promise<readonly ChangedJob[]> {
+    const removed = await queries.remove(ids, from);
+    this.tellBatches(removed);
+    return removed;
+  }
+
+  private tellBatches(over: readonly Pick<ChangedJob, 'batchId'>[]): void {
+    const ids = over.map(({ batchId }) => batchId).filter((id) => id !== undefined);
+    if (ids.length > 0) this.parts.onBatches(ids);
   }
 
   /** What changed nothing looks for the reason; a job that has just come into a right state again gets another try. */

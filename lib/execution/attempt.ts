@@ -1,3 +1,4 @@
+import type { JobBatch } from '../model/batch.js';
 import type { JobContext, JobLogger } from '../model/job-context.js';
 import { InvalidManagerError, JobAbortedError, type AbortCause, type InvalidPayloadError } from '../model/errors.js';
 import type { ClaimedJob } from '../model/job.js';
@@ -90,6 +91,10 @@ export class Attempt implements JobContext {
 
   get tags(): readonly string[] {
     return this.job.tags ?? noTags;
+  }
+
+  get batch(): JobBatch | undefined {
+    return this.job.batch;
   }
 
   /** Whether it came too late to be run. The time since the claim was sent off counts, so that it is never run after its time. */

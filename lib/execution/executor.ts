@@ -34,7 +34,7 @@ export interface ExecutorParts {
 }
 
 const completed: Execution = { outcome: { kind: 'completed' } };
-const expired: Execution = { outcome: { kind: 'expired' } };
+const held: Execution = { outcome: { kind: 'completed', keep: { keepMs: 0, result: undefined, isHeld: true } } };
 const released: Execution = { outcome: { kind: 'released', delayMs: 0 } };
 
 /**
@@ -51,10 +51,10 @@ export class Executor {
   ) {}
 
   async execute(attempt: Attempt): Promise<Execution> {
-    if (attempt.isExpired) return expired;
     const { type } = attempt.job;
     const handler = this.registry.get(type);
     const policy = mergePolicies(handler?.policy, this.policy.handlers?.[type]);
+    if (attempt.isExpired) return { outcome: { kind: 'expired', keepMs: policy.retention?.failed } };
     let work: () => unknown;
     try {
       work = workOf(attempt, handler);
@@ -83,7 +83,7 @@ export class Executor {
   private conclude(attempt: Attempt, policy: HandlerPolicy, ending: Ending): Execution {
     if ('thrown' in ending) return this.judge(attempt, policy, ending.thrown);
     const { value } = ending;
-    return steeringOf(value) === undefined ? this.complete(value, policy) : this.judge(attempt, policy, value);
+    return steeringOf(value) === undefined ? this.complete(attempt, policy, value) : this.judge(attempt, policy, value);
   }
 
   private executeWithin(attempt: Attempt, work: TransactionalWork): Promise<Execution> | Execution {
@@ -93,12 +93,13 @@ export class Executor {
     return this.refused({}, new InvalidOptionError(message));
   }
 
-  private complete(value: unknown, policy: HandlerPolicy): Execution {
+  private complete(attempt: Attempt, policy: HandlerPolicy, value: unknown): Execution {
     const keepMs = policy.retention?.completed ?? this.policy.retention?.completed ?? 0;
-    if (keepMs === 0) return completed;
+    const isHeld = attempt.job.batchId !== undefined;
+    if (keepMs === 0) return isHeld ? held : completed;
     const { text, refusal } = encodeResult(value);
     const complaint = refusal === undefined ? undefined : ({ about: 'result', reason: refusal } as const);
-    return { outcome: { kind: 'completed', keep: { keepMs, result: text } }, complaint };
+    return { outcome: { kind: 'completed', keep: { keepMs, result: text, isHeld } }, complaint };
   }
 
   /** The end of a job that no retry could help. */

@@ -1,3 +1,5 @@
+import type { JobBatch } from './batch.js';
+
 /** A logger that carries the job's type and id. */
 export interface JobLogger {
   debug(message: string): void;
@@ -20,6 +22,8 @@ export interface JobContext<M = never> {
   readonly maxRetries: number;
   /** What `enqueue` was given as `tags`. */
   readonly tags: readonly string[];
+  /** The batch or chain that this job follows, as its `onComplete` or `onFailure`; undefined for every other job. */
+  readonly batch: JobBatch | undefined;
   /**
    * Aborted when the attempt should end before its time; `signal.reason` is a `JobAbortedError` whose `reason` says why:
    * `timeout`, `lease lost`, `shutdown` or `cancelled`.

@@ -1,3 +1,4 @@
+import type { JobBatch } from './batch.js';
 import type { Throttle } from './duplicates.js';
 import type { JobContext } from './job-context.js';
 
@@ -32,6 +33,10 @@ export interface NewJob {
   readonly throttle?: Throttle | undefined;
   /** What is carried from where it was enqueued to where it runs, as JSON text. */
   readonly context?: string | undefined;
+  /** The batch that it is a member of: its row is kept until that has ended. */
+  readonly batchId?: string | undefined;
+  /** The batch that it follows. */
+  readonly batch?: JobBatch | undefined;
   /** Memory store only: a function that travels in the place of a registered handler. */
   readonly run?: JobFunction | undefined;
 }
@@ -70,6 +75,10 @@ export interface ClaimedJob extends Lease {
   readonly tags?: readonly string[] | undefined;
   /** See `NewJob.context`. */
   readonly context?: string | undefined;
+  /** See `NewJob.batchId`. */
+  readonly batchId?: string | undefined;
+  /** See `NewJob.batch`. */
+  readonly batch?: JobBatch | undefined;
   readonly run?: JobFunction | undefined;
 }
 

@@ -22,7 +22,7 @@ export type Outcome =
     }
   | { readonly kind: 'snoozed'; readonly delayMs: number; readonly reason: string }
   | { readonly kind: 'released'; readonly delayMs: number }
-  | { readonly kind: 'expired' }
+  | { readonly kind: 'expired'; readonly keepMs?: number | undefined }
   | { readonly kind: 'abandoned' };
 
 export type OutcomeKind = Outcome['kind'];
@@ -33,6 +33,8 @@ export interface KeptResult {
   readonly keepMs: number;
   /** What the handler returned, as JSON text; `undefined` where that was nothing, or could not be stored. */
   readonly result: string | undefined;
+  /** It is a member of a batch: its row stays until that has ended, and only then does `keepMs` count. Default false. */
+  readonly isHeld?: boolean | undefined;
 }
 
 /** Something in the app's own code that was put right: the job is as well as it can be, but somebody should know. */

@@ -1,11 +1,11 @@
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import { extractContext } from '../model/context-carrier.js';
-import { JobsError } from '../model/errors.js';
 import type { NewJob } from '../model/job.js';
 import { decodePayload } from '../model/payload.js';
 import type { ResolvedPersistentOptions } from '../model/queue-options.js';
 import { JobIds } from './job-ids.js';
 import { persistentJob } from './job-options.js';
+import { placed } from './job-request.js';
 
 /** Makes persistent jobs of what callers of `enqueue` give. */
 export class JobMaker {
@@ -15,6 +15,11 @@ export class JobMaker {
     private readonly options: ResolvedPersistentOptions,
     private readonly handlers: HandlerRegistry,
   ) {}
+
+  /** An id for a batch: of the same kind as those of jobs. */
+  newId(): string {
+    return this.ids.next();
+  }
 
   /** @throws InvalidJobTypeError | InvalidPayloadError | PayloadTooLargeError | InvalidOptionError; whatever a context carrier throws. */
   make(type: string, payload: unknown, options: unknown): NewJob {
@@ -36,13 +41,12 @@ export class JobMaker {
   }
 
   /** The same for many; the error says which one it is. */
-  async checkEach(jobs: readonly NewJob[]): Promise<void> {
-    for (const [index, job] of jobs.entries()) {
+  async checkEach(jobs: readonly (readonly [place: string, job: NewJob])[]): Promise<void> {
+    for (const [place, job] of jobs) {
       try {
         await this.check(job);
       } catch (error) {
-        if (error instanceof JobsError) error.message = `jobs[${index}]: ${error.message}`;
-        throw error;
+        throw placed(place, error);
       }
     }
   }

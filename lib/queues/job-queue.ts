@@ -3,15 +3,13 @@ import { Executor } from '../execution/executor.js';
 import { makeRunWrapper } from '../execution/run-wrapper.js';
 import type { RegisterOptions } from '../handlers/handler-options.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
-import { show } from '../model/check.js';
+import type { BatchRecord } from '../model/batch.js';
 import { systemClock, type Clock } from '../model/clock.js';
-import { extractContext } from '../model/context-carrier.js';
-import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
+import type { SubmitOptions } from '../model/enqueue-options.js';
 import type { EnqueueResult } from '../model/enqueue-result.js';
-import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
+import { QueueClosedError, QueueFullError } from '../model/errors.js';
 import type { ControlResult } from '../model/control-result.js';
 import { JobEvents, type JobEventKind } from '../model/events.js';
-import { mergePolicies } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
 import type {
   HandlerFor,
@@ -21,9 +19,7 @@ import type {
   PayloadArguments,
   PayloadOf,
 } from '../model/job-payloads.js';
-import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
-import { encodePayload } from '../model/payload.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
 import type { PayloadSchema, SchemaOutput } from '../model/payload-schema.js';
 import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
@@ -34,22 +30,21 @@ import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
 import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
+import {
+  resolveBatch,
+  resolveChain,
+  type BatchRequest,
+  type ChainStep,
+  type EnqueuedBatch,
+  type FollowUps,
+} from './batch-request.js';
 import { ConcurrencyLimits } from './concurrency-limits.js';
 import { EnqueueLayers } from './enqueue-layers.js';
-import { jobOptions } from './job-options.js';
-import {
-  checkNow,
-  describeWork,
-  memoryWorkerSettings,
-  refuseTransactional,
-  type GivenJob,
-  type MemoryJob,
-} from './memory-work.js';
+import { describeMemoryBatch, memoryBatch, type MemoryRequest } from './memory-batch.js';
+import { MemoryJobMaker, type MemoryJob } from './memory-job-maker.js';
+import { describeWork, memoryWorkerSettings } from './memory-work.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
-
-/** Payloads stay in this process, so only nonsense is refused. */
-const largestPayload = 1_073_741_824;
 
 /**
  * Runs jobs in this process: functions, job objects, and payloads for registered handlers. Fast and without any
@@ -68,7 +63,7 @@ export class JobQueue {
   private isClosed = false;
   private isCut = false;
   private ending: Promise<void> | undefined;
-  private submitted = 0;
+  private readonly maker: MemoryJobMaker;
 
   /**
    * @param options Checked at once. Defaults: 4 workers, 3 retries after 500 ms, 1 s and 2 s.
@@ -83,6 +78,8 @@ export class JobQueue {
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
     this.store = new MemoryStore(this.clock, () => this.watch.notify());
+    const isStarted = (): boolean => this.worker !== undefined;
+    this.maker = new MemoryJobMaker({ options: this.options, handlers: this.handlers, isStarted });
     const sink = parts.sink ?? jobsLogger();
     this.layers = EnqueueLayers.of(this.options.middleware, sink);
     attachJobLog(this.events, sink, 'memory');
@@ -134,6 +131,26 @@ export class JobQueue {
   trySubmit<T extends string>(type: T, ...rest: PayloadArguments<T, SubmitOptions>): EnqueueResult;
   trySubmit(work: unknown, ...rest: readonly unknown[]): EnqueueResult {
     return this.submitOne(work, rest);
+  }
+
+  /**
+   * Takes jobs that belong together, all or none. When all of them are over, one job follows: `onComplete` when all have completed, else
+   * `onFailure`; it finds out more in `job.batch`.
+   *
+   * @throws as `submit` does.
+   */
+  submitBatch(jobs: readonly MemoryRequest[], options: FollowUps<MemoryRequest> = {}): EnqueuedBatch {
+    return this.submitAll(resolveBatch(jobs, options));
+  }
+
+  /** Takes a chain: each step, a job or several at the same time, when the one before has completed. See `submitBatch`. */
+  submitChain(steps: readonly ChainStep<MemoryRequest>[], options: FollowUps<MemoryRequest> = {}): EnqueuedBatch {
+    return this.submitAll(resolveChain(steps, options));
+  }
+
+  /** How far a batch or a chain has come; `undefined` when it is over. */
+  batch(id: string): BatchRecord | undefined {
+    return this.store.batches.find(id);
   }
 
   /**
@@ -189,22 +206,38 @@ export class JobQueue {
   }
 
   private submitOne(work: unknown, rest: readonly unknown[]): EnqueueResult {
-    if (this.isClosed) {
-      throw new QueueClosedError('the memory queue was joined or stopped and takes no more jobs');
-    }
-    if (this.store.waiting >= this.options.maxQueued) {
-      throw new QueueFullError(
-        `the memory queue holds ${this.store.waiting} waiting jobs, its limit (maxQueued); ` +
-          'slow down, raise the limit, or use the persistent queue',
-      );
-    }
+    this.refuse(1);
     if (this.layers === undefined) return this.take(work, rest);
     return this.layers.aroundSync([describeWork(work, rest)], () => this.take(work, rest));
   }
 
   private take(work: unknown, rest: readonly unknown[]): EnqueueResult {
-    const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
-    return this.store.add(job);
+    if (typeof work === 'string') this.parts.beforeClaim?.();
+    return this.store.add(this.maker.make(work, rest));
+  }
+
+  private submitAll(batch: BatchRequest): EnqueuedBatch {
+    this.refuse(Math.max(1, ...batch.steps.map(({ length }) => length)));
+    const take = (): EnqueuedBatch => {
+      this.parts.beforeClaim?.();
+      const made = memoryBatch(batch, this.maker);
+      const { jobIds } = this.store.addBatch(made);
+      return { id: made.id, jobIds };
+    };
+    return this.layers === undefined ? take() : this.layers.aroundSync(describeMemoryBatch(batch), take);
+  }
+
+  /** @param count Jobs that are to be taken at once. */
+  private refuse(count: number): void {
+    if (this.isClosed) {
+      throw new QueueClosedError('the memory queue was joined or stopped and takes no more jobs');
+    }
+    if (this.store.waiting + count > this.options.maxQueued) {
+      throw new QueueFullError(
+        `the memory queue holds ${this.store.waiting} waiting jobs, its limit (maxQueued) is ${this.options.maxQueued}; ` +
+          'slow down, raise the limit, or use the persistent queue',
+      );
+    }
   }
 
   /** One ending at a time: a stop cuts a join short that would take too long. */
@@ -221,53 +254,6 @@ export class JobQueue {
     this.worker = undefined;
     const count = waiting + this.store.clear();
     if (count > 0) this.events.emit('dropped', { count });
-  }
-
-  private typedJob(type: string, payload: unknown, options: unknown): NewJob {
-    checkJobType(type);
-    this.parts.beforeClaim?.();
-    const handler = this.handlers.get(type);
-    // Before the start handlers may still be on their way; after it nobody else could run the job.
-    if (handler === undefined && this.worker !== undefined) {
-      const known = this.handlers.types().map((name) => `'${name}'`);
-      throw new UnknownJobTypeError(
-        `no handler is registered for job type '${type}'; known are ${known.join(', ') || 'none'}`,
-      );
-    }
-    refuseTransactional(handler);
-    const text = encodePayload(payload, largestPayload);
-    checkNow(handler?.policy.schema, type, text);
-    return this.newJob({ type, payload: text, run: undefined, request: { options, handler, payload } });
-  }
-
-  private functionJob(work: unknown, options: unknown): NewJob {
-    if (typeof work === 'function') {
-      const run = work as NewJob['run'];
-      return this.newJob({ type: 'job', payload: '', run, request: { options } });
-    }
-    if (typeof work === 'object' && work !== null && 'run' in work && typeof work.run === 'function') {
-      const job = work as MemoryJob;
-      const type = job.name === undefined ? 'job' : checkJobType(job.name);
-      return this.newJob({ type, payload: '', run: (context) => job.run(context), request: { options } });
-    }
-    throw new InvalidHandlerError(
-      `submit takes a function, an object with a run() method, or a job type with its payload, got ${show(work)}`,
-    );
-  }
-
-  private newJob({ type, payload, run, request }: GivenJob): NewJob {
-    const { options, handler, payload: given } = request;
-    const { maxRetries, handlers } = this.options;
-    const policy = mergePolicies(handler?.policy, handlers[type]);
-    const parts = { options: resolveSubmitOptions(options), handler, policy, payload: given, maxRetries };
-    return {
-      id: `memory-${++this.submitted}`,
-      type,
-      payload,
-      run,
-      context: extractContext(this.options.context),
-      ...jobOptions(parts),
-    };
   }
 
   private makeWorker(): Worker {

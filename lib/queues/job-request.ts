@@ -14,19 +14,39 @@ export type JobRequest<T extends string = string> = Omit<EnqueueOptions, 'manage
  *
  * @throws InvalidOptionError unless `requests` is an array of objects; whatever `make` throws.
  */
-export function makeEach<R>(requests: unknown, make: (request: JobRequest) => R): R[] {
+export function makeEach<R>(requests: unknown, make: (request: JobRequest) => R, what = 'enqueueMany'): R[] {
   if (!Array.isArray(requests)) {
-    throw new InvalidOptionError(`enqueueMany takes an array of { type, payload, …options }, got ${show(requests)}`);
+    throw new InvalidOptionError(`${what} takes an array of { type, payload, …options }, got ${show(requests)}`);
   }
-  return requests.map((request: unknown, index) => {
-    try {
-      if (isRequest(request)) return make(request);
-      throw new InvalidOptionError(`a job is { type, payload, …options }, got ${show(request)}`);
-    } catch (error) {
-      if (error instanceof JobsError) error.message = `jobs[${index}]: ${error.message}`;
-      throw error;
-    }
+  return requests.map((request: unknown, index) => makeOne(`jobs[${index}]`, request, make));
+}
+
+/**
+ * Makes a job of one request.
+ *
+ * @param place What errors begin with.
+ * @throws InvalidOptionError unless it is an object; whatever `make` throws.
+ */
+export function makeOne<R>(place: string, request: unknown, make: (request: JobRequest) => R): R {
+  return at(place, () => {
+    if (isRequest(request)) return make(request);
+    throw new InvalidOptionError(`a job is { type, payload, …options }, got ${show(request)}`);
   });
+}
+
+/** Puts the place in front of what is said of it. */
+export function at<R>(place: string, run: () => R): R {
+  try {
+    return run();
+  } catch (error) {
+    throw placed(place, error);
+  }
+}
+
+/** The error, saying where it comes from. */
+export function placed(place: string, error: unknown): unknown {
+  if (error instanceof JobsError) error.message = `${place}: ${error.message}`;
+  return error;
 }
 
 function isRequest(request: unknown): request is JobRequest {

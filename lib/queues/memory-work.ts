@@ -1,27 +1,9 @@
 import type { Handler } from '../handlers/handler-registry.js';
 import { InvalidHandlerError } from '../model/errors.js';
-import type { JobContext } from '../model/job-context.js';
 import type { EnqueuedJob } from '../model/job-middleware.js';
-import type { NewJob } from '../model/job.js';
 import type { PayloadCheck } from '../model/payload-check.js';
 import { decodePayload } from '../model/payload.js';
 import type { WorkerSettings } from '../runtime/worker-parts.js';
-
-/** A job of its own class or object: some work and a name for the log. */
-export interface MemoryJob {
-  /** Stands in log lines. Default `'job'`. */
-  readonly name?: string;
-  /** Does the work. An error, thrown or rejected, is retried. */
-  run(job: JobContext): unknown;
-}
-
-export interface GivenJob extends Pick<NewJob, 'type' | 'payload' | 'run'> {
-  readonly request: {
-    readonly options: unknown;
-    readonly handler?: Handler | undefined;
-    readonly payload?: unknown;
-  };
-}
 
 /** The store tells of every due job, and leases never end. */
 export const memoryWorkerSettings: WorkerSettings = {

@@ -33,6 +33,7 @@ export function makePersistentEngine(parts: PersistentEngineParts): Engine {
   const limits = new ConcurrencyLimits(handlers, options.handlers);
   const engineParts = {
     ...shared,
+    batches: shared.store.batches,
     statistics: parts.store.statistics,
     executor: new Executor(handlers, options, {
       wrap: makeRunWrapper(options),

@@ -1,9 +1,10 @@
 import type { Observable } from 'rxjs';
 import type { ReadOptions } from '../admin/admin-options.js';
 import type { JobRecord } from '../admin/job-record.js';
-import { JobsAdmin } from '../admin/jobs-admin.js';
 import type { RegisterOptions } from '../handlers/handler-options.js';
+import type { JobsAdmin } from '../admin/jobs-admin.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
+import type { BatchRecord } from '../model/batch.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import type { ControlResult } from '../model/control-result.js';
 import type { EnqueueOptions } from '../model/enqueue-options.js';
@@ -29,19 +30,15 @@ import { attachJobLog, jobsLogger, type LogSink } from '../observe/job-log.js';
 import type { Engine } from '../runtime/engine.js';
 import type { AdministeredStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
+import { resolveBatch, resolveChain, type BatchOptions, type ChainStep, type EnqueuedBatch } from './batch-request.js';
 import { Enqueuer } from './enqueuer.js';
 import type { JobRequest } from './job-request.js';
-import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
+import { adminOf } from './queue-admin.js';
+import { graceMs, publisherOf, type PersistentQueueParts, type QueueParts } from './queue-parts.js';
 import { makePersistentEngine } from './persistent-engine.js';
 import { registerFunction } from './register.js';
 import { StoreDoor, type OpenedStore } from './store-door.js';
 import { storeSettings } from './store-settings.js';
-
-/** What a persistent queue is made of. */
-export interface PersistentQueueParts extends QueueParts {
-  /** Makes the store once its DataSource is there; called again after it has failed. */
-  readonly openStore: () => Promise<AdministeredStore>;
-}
 
 /**
  * Runs jobs that live in the app's own database. An acknowledged job is not lost, whatever dies; one that nobody interrupts runs exactly once.
@@ -82,13 +79,7 @@ export class PersistentJobQueue {
     this.door = new StoreDoor(parts.openStore);
     const { options: resolved, handlers, door, sink } = this;
     this.enqueuer = new Enqueuer({ options: resolved, handlers, door, sink });
-    this.admin = new JobsAdmin({
-      queries: async () => (await this.door.ready()).store.queries,
-      pauses: async () => (await this.door.ready()).store.pauses,
-      statistics: async () => (await this.door.ready()).store.statistics,
-      onCancelled: (claims) => this.engine?.cancel(claims),
-      maxPayloadSize: this.options.maxPayloadSize,
-    });
+    this.admin = adminOf({ door, handlers, options: resolved, engine: () => this.engine });
   }
 
   /**
@@ -190,6 +181,35 @@ export class PersistentJobQueue {
     options: Pick<EnqueueOptions, 'manager'> = {},
   ): Promise<readonly EnqueueResult[]> {
     return this.enqueuer.placeAll(jobs, options);
+  }
+
+  /**
+   * Stores jobs that belong together, all or none. When all of them are over for good, one job follows, just once: `onComplete` when
+   * all have completed, else `onFailure`. It finds out more in `job.batch`. A batch without jobs completes at once.
+   *
+   * @throws as `enqueueMany` does.
+   */
+  async enqueueBatch<const T extends readonly JobType[]>(
+    jobs: { readonly [I in keyof T]: JobRequest<T[I]> },
+    options: BatchOptions = {},
+  ): Promise<EnqueuedBatch> {
+    return this.enqueuer.placeBatch(resolveBatch(jobs, options));
+  }
+
+  /**
+   * Stores a chain: each step is enqueued, just once, when all jobs of the one before have completed. A step is a job, or an array of jobs
+   * that run at the same time. After the last one `onComplete` follows; a job that ends in another way ends the chain, and `onFailure` follows.
+   *
+   * @param steps At most 1 000. Their jobs are checked and stored now; `delay` and the like count from the moment at which they are enqueued.
+   * @throws as `enqueueMany` does.
+   */
+  async enqueueChain(steps: readonly ChainStep[], options: BatchOptions = {}): Promise<EnqueuedBatch> {
+    return this.enqueuer.placeBatch(resolveChain(steps, options));
+  }
+
+  /** What has become of a batch or a chain. See `JobsAdmin.batch`. */
+  batch(id: string): Promise<BatchRecord | undefined> {
+    return this.admin.batch(id);
   }
 
   /** Ends a job that waits or runs, in whatever process. See `JobsAdmin.cancel`. */

@@ -5,6 +5,7 @@ import { defaultInstanceName } from '../model/instance-name.js';
 import type { QueueKind } from '../model/job-event.js';
 import { JobEventPublisher } from '../observe/job-event-publisher.js';
 import { jobsLogger, type LogSink } from '../observe/job-log.js';
+import type { AdministeredStore } from '../stores/job-store.js';
 
 /** What a queue can be given from outside; what is left out it makes for itself. */
 export interface QueueParts {
@@ -19,6 +20,12 @@ export interface QueueParts {
   readonly beforeClaim?: (() => void) | undefined;
   /** Whether the memory queue starts by itself. Default true. */
   readonly autoStart?: boolean | undefined;
+}
+
+/** What a persistent queue is made of. */
+export interface PersistentQueueParts extends QueueParts {
+  /** Makes the store once its DataSource is there; called again after it has failed. */
+  readonly openStore: () => Promise<AdministeredStore>;
 }
 
 /** How long aborted handlers get to end before they are abandoned, milliseconds. */

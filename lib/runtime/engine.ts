@@ -1,7 +1,9 @@
 import type { Attempt } from '../execution/attempt.js';
 import type { Lease } from '../model/job.js';
+import type { BatchStore } from '../stores/batch-store.js';
 import type { QueueScope } from '../stores/job-store.js';
 import type { Statistics } from '../stores/statistics.js';
+import { BatchCloser } from './batch-closer.js';
 import { ClaimDesk } from './claim-desk.js';
 import { withDeadline } from './deadline.js';
 import { LeaseKeeper } from './lease-keeper.js';
@@ -22,10 +24,15 @@ export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
   readonly interruptionBackoffMs: number;
 }
 
-export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'notes' | 'desk' | 'seat' | 'held' | 'meter'> {
+export interface EngineParts extends Omit<
+  WorkerParts,
+  'keeper' | 'notes' | 'desk' | 'seat' | 'held' | 'meter' | 'batches'
+> {
   /** Where it is stored what has become of jobs; absent where nobody reads it. */
   readonly statistics?: Statistics;
   readonly identity: Pick<ProcessIdentity, 'isDead' | 'forget'>;
+  /** Absent where there are none. */
+  readonly batches?: BatchStore | undefined;
 }
 
 const answerMs = 30_000;
@@ -50,13 +57,15 @@ export class Engine {
   private readonly upkeep: Upkeep;
   private readonly pruner: Pruner;
   private readonly meter: Meter | undefined;
+  private readonly closer: BatchCloser | undefined;
   private stopListening: Promise<() => Promise<void>> | undefined;
 
   constructor(
     private readonly parts: EngineParts,
     settings: EngineSettings,
   ) {
-    const { store, events, clock, claimTypes, identity, statistics } = parts;
+    const { store, events, clock, claimTypes, identity, statistics, batches } = parts;
+    this.closer = batches === undefined ? undefined : new BatchCloser({ batches, clock });
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
     this.notes = new NoteWriter(store, events);
     const claims = (): readonly Lease[] => this.keeper.attempts().map(({ job }) => job);
@@ -65,7 +74,7 @@ export class Engine {
     const held = (): readonly string[] => this.staff.flatMap(({ worker }) => worker.held());
     this.meter = statistics && new Meter({ statistics, clock, owner: settings.owner });
     const { keeper, notes, meter } = this;
-    const shared = { ...parts, keeper, notes, desk, seat: new SuspectSeat(), held, meter };
+    const shared = { ...parts, keeper, notes, desk, seat: new SuspectSeat(), held, meter, batches: this.closer };
     const named = Object.entries(settings.queues);
     const rest: QueueScope | undefined = named.length === 0 ? undefined : { except: named.map(([queue]) => queue) };
     const workerOf = (queues: QueueScope | undefined): Worker => new Worker(shared, { ...settings, queues });
@@ -101,6 +110,7 @@ export class Engine {
     this.upkeep.start();
     this.pruner.start();
     this.meter?.start();
+    this.closer?.start();
     this.stopListening = this.parts.store.listen(() => this.wake());
     // Waking is a hint; without it the poll finds the job.
     this.stopListening.catch(() => undefined);
@@ -109,7 +119,15 @@ export class Engine {
   /** Looks for the jobs of dead workers, claims one job of any type, and runs it to its end. */
   async runOne(): Promise<boolean> {
     await this.upkeep.recover();
-    return this.main.runOne();
+    await this.closer?.tick();
+    const hasRun = await this.main.runOne();
+    await this.closer?.tick();
+    return hasRun;
+  }
+
+  /** Jobs of these batches are over. */
+  batchesChanged(ids: readonly string[]): void {
+    this.closer?.tell(ids);
   }
 
   /** Takes back the jobs of dead workers. */
@@ -133,7 +151,8 @@ export class Engine {
     void this.pruner.stop();
     void this.notes.stop();
     await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
-    await Promise.race([Promise.all([this.keeper.stop(), this.meter?.stop(), stopListening]), pause(graceMs)]);
+    const ends = [this.keeper.stop(), this.meter?.stop(), this.closer?.stop(), stopListening];
+    await Promise.race([Promise.all(ends), pause(graceMs)]);
   }
 }
 

@@ -3,6 +3,7 @@ import type { Executor } from '../execution/executor.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
 import type { JobStore, QueueScope } from '../stores/job-store.js';
+import type { BatchCloser } from './batch-closer.js';
 import type { ClaimDesk } from './claim-desk.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { OutcomeMeter } from './settler.js';
@@ -41,6 +42,8 @@ export interface WorkerParts {
   /** Shared by all workers of this owner, like the seat. */
   readonly desk: ClaimDesk;
   readonly seat: SuspectSeat;
+  /** Told of batches of which jobs are over, once that is in the store. Absent where the store sees to them by itself. */
+  readonly batches?: Pick<BatchCloser, 'tell'> | undefined;
   /** The types to claim; `undefined` means any. Asked before each claim, so that handlers may come later. */
   readonly claimTypes: () => readonly string[] | undefined;
   /** How many jobs of a type may run at the same time in this process. Asked before each claim as well. */

@@ -1,6 +1,7 @@
 import { Attempt, type AttemptParts } from '../execution/attempt.js';
 import type { ClaimedJob, Lease } from '../model/job.js';
 import type { ClaimRequest, ExchangeResult } from '../stores/job-store.js';
+import { batchesOf } from './batch-closer.js';
 import { Crew } from './crew.js';
 import { withDeadline } from './deadline.js';
 import { LookAhead } from './look-ahead.js';
@@ -176,6 +177,7 @@ export class Worker {
     const result = await this.answer(store.exchange({ settle: settlementsOf(batch), claim }));
     this.roundTripMs = clock.monotonic() - sentAt;
     this.settler.stored(batch, result.lost);
+    this.parts.batches?.tell(batchesOf(batch));
     this.crew.stored(batch);
     this.admit(result.claimed, sentAt);
     return result;
@@ -250,6 +252,7 @@ export class Worker {
           this.parts.store.exchange({ settle: settlementsOf([ended]), claim: undefined }),
         );
         this.settler.stored([ended], lost);
+        this.parts.batches?.tell(batchesOf([ended]));
         this.outage.succeeded();
         return;
       } catch (error) {

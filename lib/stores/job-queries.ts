@@ -29,6 +29,8 @@ export interface JobRow {
   readonly progress: JobProgress | undefined;
   /** What its handler has logged by `job.log`; only where one job is looked for. */
   readonly log?: JobLog | undefined;
+  /** The batch or chain that it is a member of. */
+  readonly batchId: string | undefined;
   /** What has become of its attempts; only where one job is looked for. */
   readonly history?: readonly AttemptRecord[] | undefined;
   /** What the handler of a completed job returned, as JSON text; only where the payload was asked for. */
@@ -62,6 +64,15 @@ export interface JobFilter extends JobGroup {
   readonly createdFrom?: number | undefined;
   /** Stored before this moment. */
   readonly createdBefore?: number | undefined;
+  /** Over since this moment or later. */
+  readonly finishedFrom?: number | undefined;
+  /** Over since before this moment. */
+  readonly finishedBefore?: number | undefined;
+  readonly queue?: string | undefined;
+  /** Members of this batch. */
+  readonly batch?: string | undefined;
+  /** Those whose last error contains this text. */
+  readonly error?: string | undefined;
 }
 
 /** A page of jobs, in the order of their state: see `orderOf`. */
@@ -136,12 +147,16 @@ export interface CancelledJob {
   readonly from: JobState;
   /** The claim that it was held under, if it ran. */
   readonly claim: Lease | undefined;
+  /** Its batch, if it is a member of one. */
+  readonly batchId: string | undefined;
 }
 
 /** What a change found. */
 export interface ChangedJob {
   readonly id: string;
   readonly from: JobState;
+  /** Its batch, if it is a member of one. */
+  readonly batchId: string | undefined;
 }
 
 /** What is changed of a waiting job; what is left out stays. */
@@ -176,12 +191,25 @@ export interface JobQueries {
   /** Who holds running jobs. */
   claims(): Promise<readonly ClaimCount[]>;
 
-  /** Ends jobs that are in one of these states; no claim on them stands any more. */
-  cancel(ids: readonly string[], from: readonly ('pending' | 'running')[]): Promise<readonly CancelledJob[]>;
+  /**
+   * Ends jobs that are in one of these states; no claim on them stands any more.
+   *
+   * @param keepMs For how long rows of these types are kept then, `Infinity` for ever; those of others are judged by the queue. Default: none.
+   */
+  cancel(
+    ids: readonly string[],
+    from: readonly ('pending' | 'running')[],
+    keepMs?: ReadonlyMap<string, number>,
+  ): Promise<readonly CancelledJob[]>;
 
-  /** Makes jobs due that are over, as if they were new; their last errors stay. */
-  retry(ids: readonly string[], from: readonly EndedState[]): Promise<readonly ChangedJob[]>;
+  /**
+   * Makes jobs due that are over, as if they were new; their last errors stay.
+   *
+   * @param delayMs After so many milliseconds. Default 0.
+   */
+  retry(ids: readonly string[], from: readonly EndedState[], delayMs?: number): Promise<readonly ChangedJob[]>;
 
+  /** Deletes jobs. Leaves alone completed ones whose batch has not ended, and counts them. */
   remove(ids: readonly string[], from: readonly ('pending' | EndedState)[]): Promise<readonly ChangedJob[]>;
 
   /** Changes a job that waits. */

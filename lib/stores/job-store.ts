@@ -1,6 +1,7 @@
 import type { EnqueueResult } from '../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
 import type { EndedState } from '../model/job-state.js';
+import type { BatchStore } from './batch-store.js';
 import type { Pauses } from './pauses.js';
 import type { Statistics } from './statistics.js';
 import type { JobTransaction } from '../model/job-transaction.js';
@@ -183,6 +184,7 @@ export interface AdministeredStore extends JobStore {
   readonly queries: JobQueries;
   readonly pauses: Pauses;
   readonly statistics: Statistics;
+  readonly batches: BatchStore;
 }
 
 /** What must be looked after all the time, whoever claims. */

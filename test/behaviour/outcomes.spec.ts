@@ -290,6 +290,31 @@ forEachDatabase((database) => {
       expect(Object.fromEntries(kept)).toEqual({ completed: hour, failed: 2 * hour });
     });
 
+    it('says so of jobs that expired or were cancelled too', async () => {
+      queue = await rig.queue({
+        retention: { cancelled: 1 },
+        handlers: { "o'dd": { retention: { cancelled: 'forever' } } },
+      });
+      queue.register('late', () => 1, forOne);
+      queue.register('mine', () => 1, { retention: { cancelled: 3 * hour } });
+      const late = await queue.enqueue('late', undefined, { expiresIn: 60_000 });
+      await rig.set('expires_at = 1', `id = '${late}'`);
+      for (const type of ['mine', "o'dd", 'other']) await queue.cancel(await queue.enqueue(type));
+
+      while (await queue.tick());
+
+      const kept = (await rig.rows()).map((row) => [
+        row.job_type,
+        row.keep_until === null ? null : row.keep_until - Number(row.finished_at),
+      ]);
+      expect(Object.fromEntries(kept)).toEqual({
+        late: 2 * hour,
+        mine: 3 * hour,
+        "o'dd": 5_000_000_000_000_000,
+        other: null,
+      });
+    });
+
     it('wins over the queue, the option handlers over it, and the job over all', async () => {
       queue = await rig.queue({
         maxRetries: 9,

@@ -1,5 +1,6 @@
 import type { Clock } from '../../model/clock.js';
 import { enqueueResult, type EnqueueResult } from '../../model/enqueue-result.js';
+import type { NewBatch } from '../../model/batch-progress.js';
 import type { ClaimedJob, Lease, NewJob } from '../../model/job.js';
 import type {
   ClaimRequest,
@@ -13,7 +14,9 @@ import type {
   RecoverRequest,
   Settlement,
 } from '../job-store.js';
+import type { StoredBatch } from '../batch-store.js';
 import { KeyRegistry, type KeyHolder } from './key-registry.js';
+import { MemoryBatches } from './memory-batches.js';
 import { WaitingLine, type WaitingJob } from './waiting-line.js';
 
 type RunningJob = ClaimedJob & { readonly source: NewJob; readonly expiresAt: number | undefined };
@@ -29,6 +32,7 @@ export class MemoryStore implements JobStore {
   private readonly running = new Map<string, RunningJob>();
   private readonly keys = new KeyRegistry<WaitingJob>();
   private readonly listeners = new Set<() => void>();
+  readonly batches: MemoryBatches;
   private claims = 0;
   private added = 0;
 
@@ -37,6 +41,7 @@ export class MemoryStore implements JobStore {
     private readonly clock: Clock,
     private readonly onSettled: () => void = () => undefined,
   ) {
+    this.batches = new MemoryBatches({ add: (job) => this.add(job), now: () => clock.now() });
     this.line = new WaitingLine({ clock, onDue: () => this.wakeAll(), onMoved: (entry) => this.keys.waits(entry) });
   }
 
@@ -66,17 +71,22 @@ export class MemoryStore implements JobStore {
     return enqueueResult(job.id, 'stored');
   }
 
+  /** Takes a batch with the jobs of its first step. */
+  addBatch(batch: NewBatch): StoredBatch {
+    return this.batches.add(batch);
+  }
+
   /** Takes out a job that waits or runs. Returns where it was: of a running one its claim, which stands no longer. */
   cancel(id: string): 'pending' | Lease | undefined {
     const running = [...this.running.values()].find((job) => job.id === id);
     if (running !== undefined) {
       this.running.delete(running.token);
-      this.keys.release(running.source);
+      this.over(running.source, 'failed');
       return { id, token: running.token };
     }
     const waiting = this.line.remove(id);
     if (waiting === undefined) return undefined;
-    this.keys.release(waiting);
+    this.over(waiting, 'failed');
     return 'pending';
   }
 
@@ -85,6 +95,7 @@ export class MemoryStore implements JobStore {
     const count = this.waiting;
     this.line.clear();
     this.keys.releaseWaiting();
+    this.batches.clear();
     return count;
   }
 
@@ -185,6 +196,8 @@ export class MemoryStore implements JobStore {
       expiresInMs: expiresAt === undefined ? undefined : expiresAt - this.clock.monotonic(),
       tags: source.tags,
       context: source.context,
+      batchId: source.batchId,
+      batch: source.batch,
       run: source.run,
       source,
       expiresAt,
@@ -200,8 +213,13 @@ export class MemoryStore implements JobStore {
     this.running.delete(token);
     if (outcome.kind === 'retried') this.again(job, outcome.delayMs, job.attempts + 1);
     else if (outcome.kind === 'snoozed' || outcome.kind === 'released') this.again(job, outcome.delayMs, job.attempts);
-    else this.keys.release(job.source);
+    else this.over(job.source, outcome.kind === 'completed' ? 'completed' : 'failed');
     return true;
+  }
+
+  private over(job: NewJob, how: 'completed' | 'failed'): void {
+    this.keys.release(job);
+    if (job.batchId !== undefined) this.batches.ended(job.batchId, how);
   }
 
   private again({ source, expiresAt }: RunningJob, delayMs: number, attempts: number): void {

@@ -7,7 +7,7 @@ type Value = string | number | null;
 export interface ExtraColumn {
   readonly name: string;
   /** PostgreSQL's type of it and of its inputs. */
-  readonly type: 'text' | 'integer' | 'bigint';
+  readonly type: 'text' | 'integer' | 'bigint' | 'uuid';
   /** What is bound for a job; all null where it says nothing. */
   readonly inputs: readonly ((row: NewRow) => Value)[];
   /** The value, from the inputs as they stand in a statement, and its epoch milliseconds. */
@@ -30,6 +30,8 @@ const extraColumns: readonly ExtraColumn[] = [
     sql: ([at, within], nowMs) => `COALESCE(${at}, ${nowMs} + ${within})`,
     valueAt: expiryAt,
   },
+  plain('batch_id', 'uuid', { valueOf: ({ batchId }) => batchId }),
+  plain('follows', 'text', { valueOf: ({ follows }) => follows }),
 ];
 
 /** The columns that at least one of these jobs fills: an insert names no others, so that plain jobs do not pay for them. */

@@ -1,3 +1,4 @@
+import type { JobBatch } from '../../model/batch.js';
 import type { ClaimedJob, Lease, NewJob } from '../../model/job.js';
 import { endedStates, JobState } from '../../model/job-state.js';
 import type { Outcome } from '../../model/outcome.js';
@@ -18,7 +19,7 @@ export const plainColumns = [
 ] as const;
 
 /** What it reads besides, though most jobs have nothing there. */
-export const rareColumns = ['timeout', 'expires_at', 'tags', 'context'] as const;
+export const rareColumns = ['timeout', 'expires_at', 'tags', 'context', 'batch_id', 'follows'] as const;
 
 export const claimedColumns = [...plainColumns, ...rareColumns] as const;
 
@@ -42,6 +43,9 @@ export interface NewRow {
   readonly priority: number | null;
   /** JSON text, or null. */
   readonly context: string | null;
+  readonly batchId: string | null;
+  /** The batch that it follows, as JSON. */
+  readonly follows: string | null;
 }
 
 /** What an outcome makes of its row, besides taking the claim away. */
@@ -69,6 +73,13 @@ export interface SettledRow extends Lease {
 
 /** Stands for ever: about 158 000 years, whose sum with a moment is exact in every number type. */
 const foreverMs = 5_000_000_000_000_000;
+/**
+ * The row of a completed member of a batch is kept for so much longer, until its batch lets go of it: so it lies in the index where nobody
+ * looks who deletes what has been kept for long enough, and none of them must know of batches.
+ */
+export const heldMs = 4_000_000_000_000_000;
+/** For ever, for those; the sum is still exact. */
+const foreverHeldMs = 3_000_000_000_000_000;
 
 export function toNewRow(job: NewJob): NewRow {
   const { id, type, payload, maxRetries, delayMs } = job;
@@ -87,6 +98,8 @@ export function toNewRow(job: NewJob): NewRow {
     queue: job.queue ?? null,
     priority: job.priority ?? null,
     context: job.context ?? null,
+    batchId: job.batchId ?? null,
+    follows: job.batch === undefined ? null : JSON.stringify(job.batch),
   };
 }
 
@@ -99,7 +112,7 @@ export interface ClaimFacts {
 }
 
 export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
-  const { timeout, expires_at: expiresAt, tags, context } = row;
+  const { timeout, expires_at: expiresAt, tags, context, batch_id: batchId, follows } = row;
   return {
     id: toText(row['id']),
     token,
@@ -114,7 +127,19 @@ export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
     expiresInMs: isMissing(expiresAt) ? undefined : Number(expiresAt) - now,
     tags: isMissing(tags) ? undefined : toTags(tags),
     context: typeof context === 'string' ? context : undefined,
+    batchId: typeof batchId === 'string' ? batchId : undefined,
+    batch: typeof follows === 'string' ? toBatch(follows) : undefined,
   };
+}
+
+/** What is no batch was not written by this library, and must not keep the job from being run. */
+function toBatch(text: string): JobBatch | undefined {
+  try {
+    const { id, total, completed, failed } = JSON.parse(text) as Row;
+    return { id: toText(id), total: Number(total), completed: Number(completed), failed: Number(failed) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Null, or left out since nothing rare was there. */
@@ -184,7 +209,7 @@ function changes(outcome: Outcome): Partial<Change> & Pick<Change, 'status'> {
         status: JobState.Failed,
         cost: 1,
         error: withoutNul(outcome.error),
-        keepMs: outcome.keepMs === undefined ? null : bounded(outcome.keepMs),
+        keepMs: boundedOrNull(outcome.keepMs),
       };
     case 'snoozed':
       return { status: JobState.Pending, delayMs: outcome.delayMs };
@@ -192,14 +217,14 @@ function changes(outcome: Outcome): Partial<Change> & Pick<Change, 'status'> {
       // Given back at once it keeps its place among those that wait.
       return { status: JobState.Pending, delayMs: outcome.delayMs === 0 ? null : outcome.delayMs };
     case 'expired':
-      return { status: JobState.Failed, error: expiryError };
+      return { status: JobState.Failed, error: expiryError, keepMs: boundedOrNull(outcome.keepMs) };
     case 'abandoned':
       return { status: JobState.Running };
     case 'completed':
       if (outcome.keep === undefined) throw new TypeError('a completed job that is not kept has no row');
       return {
         status: JobState.Completed,
-        keepMs: bounded(outcome.keep.keepMs),
+        keepMs: outcome.keep.isHeld === true ? heldFor(outcome.keep.keepMs) : bounded(outcome.keep.keepMs),
         result: outcome.keep.result ?? null,
       };
   }
@@ -208,8 +233,16 @@ function changes(outcome: Outcome): Partial<Change> & Pick<Change, 'status'> {
 /** The `last_error` of a job that could not start in time. */
 const expiryError = 'expired: it could not start before its expiresAt';
 /** No statement takes Infinity. */
-function bounded(keepMs: number): number {
+export function bounded(keepMs: number): number {
   return Math.min(keepMs, foreverMs);
+}
+
+function boundedOrNull(keepMs: number | undefined): number | null {
+  return keepMs === undefined ? null : bounded(keepMs);
+}
+
+function heldFor(keepMs: number): number {
+  return heldMs + Math.min(keepMs, foreverHeldMs);
 }
 
 /** The `last_error` of a job that was interrupted too often is this text around the number of its interruptions. */

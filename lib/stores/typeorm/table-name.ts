@@ -13,6 +13,8 @@ export interface SqlNames {
   readonly slots: string;
   /** Quoted: the table of statistics. */
   readonly statistics: string;
+  /** Quoted: the table of batches. */
+  readonly batches: string;
   /** Another table of ours, quoted, by what stands behind the name of the job table. */
   beside(suffix: string): string;
   /** An index has no schema of its own: it lies with its table. */
@@ -48,6 +50,7 @@ export function sqlNames(name: TableName, quote: '"' | '`'): SqlNames {
     versions: path(versionTableOf(name.table)),
     slots: path(tableBeside(name.table, slotsSuffix)),
     statistics: path(tableBeside(name.table, statisticsSuffix)),
+    batches: path(tableBeside(name.table, batchesSuffix)),
     beside: (suffix) => path(tableBeside(name.table, suffix)),
     index: (suffix) => quoted(indexNameOf(name.table, suffix)),
   };
@@ -62,6 +65,8 @@ export const slotsSuffix = 'slots';
 
 /** What became of jobs, by type, minute and process. */
 export const statisticsSuffix = 'statistics';
+/** Which jobs belong together, and what follows them. */
+export const batchesSuffix = 'batches';
 
 export function tableBeside(table: string, suffix: string): string {
   return `${table}_${suffix}`;

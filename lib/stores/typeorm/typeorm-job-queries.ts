@@ -21,6 +21,7 @@ import {
   countRunningStatement,
   countStatement,
   findStatement,
+  heldByBatch,
   listStatement,
   oldestDueStatement,
   setCancelled,
@@ -88,26 +89,32 @@ export class TypeOrmJobQueries implements JobQueries {
     );
   }
 
-  cancel(ids: readonly string[], from: readonly ('pending' | 'running')[]): Promise<readonly CancelledJob[]> {
+  cancel(
+    ids: readonly string[],
+    from: readonly ('pending' | 'running')[],
+    keepMs: ReadonlyMap<string, number> = new Map(),
+  ): Promise<readonly CancelledJob[]> {
     return inStore('cancel jobs', async () =>
-      (await this.sql.change({ ids, from, set: setCancelled })).map((row) => {
-        const { id, from: state } = toChanged(row);
+      (await this.sql.change({ ids, from, set: setCancelled(keepMs) })).map((row) => {
+        const { id, from: state, batchId } = toChanged(row);
         const token = row['claim_token'];
-        return { id, from: state, claim: token === null ? undefined : { id, token: toText(token) } };
+        return { id, from: state, claim: token === null ? undefined : { id, token: toText(token) }, batchId };
       }),
     );
   }
 
-  retry(ids: readonly string[], from: readonly EndedState[]): Promise<readonly ChangedJob[]> {
+  retry(ids: readonly string[], from: readonly EndedState[], delayMs = 0): Promise<readonly ChangedJob[]> {
     return inStore('retry jobs', async () => {
-      const changed = (await this.changeFree({ ids, from, set: setRetried })).map(toChanged);
+      const changed = (await this.changeFree({ ids, from, set: setRetried(delayMs) })).map(toChanged);
       await this.tell(changed);
       return changed;
     });
   }
 
   remove(ids: readonly string[], from: readonly ('pending' | EndedState)[]): Promise<readonly ChangedJob[]> {
-    return inStore('delete jobs', async () => (await this.sql.change({ ids, from, set: undefined })).map(toChanged));
+    return inStore('delete jobs', async () =>
+      (await this.sql.change({ ids, from, set: undefined, sparing: heldByBatch })).map(toChanged),
+    );
   }
 
   edit(id: string, edit: JobEdit): Promise<readonly ChangedJob[]> {
@@ -153,7 +160,12 @@ export class TypeOrmJobQueries implements JobQueries {
 }
 
 function toChanged(row: Row): ChangedJob {
-  return { id: toText(row['id']), from: toState(row['status']) };
+  const batchId = row['member_of'];
+  return {
+    id: toText(row['id']),
+    from: toState(row['status']),
+    batchId: typeof batchId === 'string' ? batchId : undefined,
+  };
 }
 
 function toCount(row: Row, state: JobState, most: number): StateCount {

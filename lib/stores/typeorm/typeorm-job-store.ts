@@ -4,6 +4,7 @@ import { StoreError } from '../../model/errors.js';
 import type { EnqueueResult } from '../../model/enqueue-result.js';
 import type { JobTransaction } from '../../model/job-transaction.js';
 import type { Lease, NewJob } from '../../model/job.js';
+import type { BatchStore } from '../batch-store.js';
 import type { JobQueries } from '../job-queries.js';
 import type {
   AdministeredStore,
@@ -17,6 +18,7 @@ import type {
   RecoveredJob,
   RecoverRequest,
 } from '../job-store.js';
+import { TypeOrmBatchStore } from './batches/typeorm-batch-store.js';
 import { runnerOf } from './callers-transaction.js';
 import { CommitWatcher } from './commit-watcher.js';
 import type { SqlDialect } from './dialects/sql-dialect.js';
@@ -47,6 +49,7 @@ export class TypeOrmJobStore implements AdministeredStore {
   readonly pauses: Pauses;
   readonly statistics: Statistics;
   readonly hasOneConnection: boolean;
+  readonly batches: BatchStore;
   private readonly commits: CommitWatcher;
   private readonly listeners = new Set<{ readonly wake: () => void }>();
   private stopRemote: (() => Promise<void>) | undefined;
@@ -57,6 +60,13 @@ export class TypeOrmJobStore implements AdministeredStore {
     this.queries = new TypeOrmJobQueries(parts.dialect.admin, () => this.wakeAll());
     this.pauses = new TypeOrmPauses(parts.dialect.admin, () => this.wakeAll());
     this.statistics = new TypeOrmStatistics(parts.dialect.admin);
+    this.batches = new TypeOrmBatchStore({
+      dataSource: parts.dataSource,
+      sql: parts.dialect.admin,
+      scripts: parts.dialect.batches,
+      wake: () => this.wakeAll(),
+      afterCommit: (runner, act) => this.commits.afterCommit(runner, act),
+    });
   }
 
   async open(): Promise<void> {

@@ -1,4 +1,3 @@
-import type { DataSource } from 'typeorm';
 import type { PageRequest } from '../../../lib/stores/job-queries.js';
 import type { AdminSql } from '../../../lib/stores/typeorm/admin/admin-sql.js';
 import type { TextMaker } from '../../../lib/stores/typeorm/admin/sql-text.js';
@@ -10,14 +9,9 @@ import {
   oldestDueStatement,
 } from '../../../lib/stores/typeorm/admin/statements.js';
 import type { Stream } from '../../../lib/stores/typeorm/streams.js';
-import { MysqlAdmin } from '../../../lib/stores/typeorm/dialects/mysql-admin.js';
-import type { MysqlConnections } from '../../../lib/stores/typeorm/dialects/mysql-pool.js';
-import { PostgresAdmin } from '../../../lib/stores/typeorm/dialects/postgres-admin.js';
-import { SqliteAdmin } from '../../../lib/stores/typeorm/dialects/sqlite-admin.js';
-import type { SqliteGate } from '../../../lib/stores/typeorm/dialects/sqlite-gate.js';
-import type { SqliteHandle } from '../../../lib/stores/typeorm/dialects/sqlite-handle.js';
 import { someJobs } from '../../support/a-job.js';
 import { forEachDatabase } from '../../support/databases.js';
+import { explainingSql } from '../../support/explaining-sql.js';
 import { claim, StoreRig } from '../../support/store-rig.js';
 
 /** What no plan may say. */
@@ -80,7 +74,7 @@ forEachDatabase((database) => {
     await claim(store, { types: ['mine'], limit: 20 });
     if (database.name !== 'mysql') await dataSource.query('ANALYZE rws_jobs');
     else await dataSource.query('ANALYZE TABLE rws_jobs');
-    sql = explaining[database.isSqlite ? 'sqlite' : (database.name as 'postgres' | 'mysql')](dataSource);
+    sql = explainingSql(database, dataSource);
   }, 120_000);
 
   afterAll(() => rig.clear());
@@ -103,47 +97,3 @@ forEachDatabase((database) => {
     expect(plan).toMatch(database.name === 'mysql' ? /"key":"rws_jobs_pending"/ : sortsFew);
   });
 });
-
-const names = { table: 'rws_jobs', slots: 'rws_jobs_slots', statistics: 'rws_jobs_statistics' };
-
-/** The statements of each database, of which it only says how it would run them. */
-const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: DataSource) => AdminSql>> = {
-  postgres: (dataSource) =>
-    new PostgresAdmin({
-      names: () => names,
-      run: async ({ text, values }) => ({
-        rows: await dataSource.query(`EXPLAIN ${text}`, [...values]),
-        rowCount: null,
-      }),
-      channel: () => undefined,
-    }),
-  mysql: (dataSource) => {
-    const connection = {
-      execute: (
-        { sql, values }: { readonly sql: string; readonly values: readonly unknown[] },
-        answered: (error: unknown, rows: unknown) => void,
-      ) => {
-        void dataSource
-          .query(`EXPLAIN ${sql}`, [...values])
-          .then((rows: unknown) => answered(null, rows))
-          .catch((error: unknown) => answered(error, undefined));
-      },
-    };
-    const connections = { use: (run: (one: unknown) => unknown) => run(connection) } as unknown as MysqlConnections;
-    return new MysqlAdmin({
-      names,
-      connections: () => connections,
-      checkPayload: () => undefined,
-    });
-  },
-  sqlite: (dataSource) => {
-    const handle = Reflect.get(dataSource.driver, 'databaseConnection') as SqliteHandle;
-    const prepare = (text: string) => handle.prepare(`EXPLAIN QUERY PLAN ${text}`);
-    const gate = { run: async (block: (one: unknown) => unknown) => block({ prepare }) } as unknown as SqliteGate;
-    return new SqliteAdmin({
-      names: { table: '"rws_jobs"', slots: '"rws_jobs_slots"', statistics: '"rws_jobs_statistics"' },
-      gate,
-      now: () => Date.now(),
-    });
-  },
-};

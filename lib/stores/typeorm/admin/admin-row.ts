@@ -33,6 +33,7 @@ export function toJobRow(row: Row): JobRow {
     expiresAt: numberOf(row['expires_at']),
     timeout: numberOf(row['timeout']),
     progress: decodeProgress(textOf(row['progress'])),
+    batchId: textOf(row['batch_id']),
     payload: textOf(row['payload']),
     ...('result' in row ? { result: textOf(row['result']) } : {}),
     ...('log' in row ? { log: decodeLog(textOf(row['log'])) } : {}),

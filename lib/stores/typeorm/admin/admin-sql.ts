@@ -8,6 +8,8 @@ export interface RowChange {
   readonly ids: readonly string[];
   /** Rows in other states are left alone. */
   readonly from: readonly JobState[];
+  /** What rows it leaves alone besides; nothing by default. */
+  readonly sparing?: string;
   /** Makes `column = value, …`; without it the rows are deleted. */
   readonly set: TextMaker | undefined;
 }
@@ -26,7 +28,7 @@ export interface AdminSql {
   readEach<P>(each: readonly P[], make: TextMaker<P>): Promise<readonly Row[]>;
   /**
    * Locks the rows and changes them, at once or not at all; says again what the database refused for a passing reason.
-   * Answers with `id`, `status` and `claim_token` of each row that was changed, as they were before.
+   * Answers with `id`, `status`, `claim_token` and, as `member_of`, the batch of each row that was changed, as they were before.
    */
   change(change: RowChange): Promise<readonly Row[]>;
   /** Whether a change was refused because another job holds a unique key. */
@@ -38,8 +40,8 @@ export interface AdminSql {
 }
 
 /** What a change leaves alone. */
-export function guardOf(sql: SqlText, { ids, from }: RowChange): string {
+export function guardOf(sql: SqlText, { ids, from, sparing }: RowChange): string {
   const marks = ids.map((id) => sql.bind(id, 'uuid')).join(', ');
   const states = from.map((state) => sql.bind(state, 'text')).join(', ');
-  return `id IN (${marks}) AND status IN (${states})`;
+  return `id IN (${marks}) AND status IN (${states})${sparing === undefined ? '' : ` AND NOT (${sparing})`}`;
 }

@@ -1,7 +1,7 @@
 import { endedStates, JobState } from '../../../model/job-state.js';
 import type { StatisticsRow } from '../../statistics.js';
 import { takePauseStatement } from './pause-statements.js';
-import type { TextMaker } from './sql-text.js';
+import type { SqlText, TextMaker } from './sql-text.js';
 import { recordStatement } from './statistics-statements.js';
 
 /** Words that lead a server to the index that it should take. */
@@ -15,6 +15,8 @@ export interface AdminWords {
   indexOrder(state: JobState, queue: string | undefined): string;
   /** A column by which rows are to be sorted after they were found, and not found as they are sorted. */
   sortedLater(column: string): string;
+  /** A condition for members of a batch: in this state, or in any. */
+  inBatch(sql: SqlText, id: string, state: JobState | undefined): string;
   /** A condition for a text that has another one somewhere in it, letter by letter. */
   contains(column: string, mark: string): string;
   /** Takes a slot of pauses, and leaves it alone where it is taken. */
@@ -29,6 +31,7 @@ export interface AdminWords {
 
 /** For databases with indexes over some of the rows. A statement must name their condition, or they are not used. */
 const partialIndexes: Omit<AdminWords, 'sortedLater' | 'contains' | 'streams'> = {
+  inBatch: (sql, id) => `batch_id = ${sql.bind(id, 'uuid')}`,
   takeSlot: takePauseStatement('ON CONFLICT (job_type, slot) DO NOTHING'),
   recordStatistics: recordStatement('ON CONFLICT (minute, job_type, owner) DO NOTHING'),
   whereState: (state) => `status = '${state}'${isEnded(state) ? ' AND finished_at IS NOT NULL' : ''}`,
@@ -69,6 +72,10 @@ export const sqliteWords: AdminWords = {
 };
 
 export const mysqlWords: AdminWords = {
+  inBatch: (sql, id, state) => {
+    const states = state === undefined ? Object.values(JobState) : [state];
+    return `batch_state IN (${states.map((each) => sql.bind(`${id}${each}`, 'text')).join(', ')})`;
+  },
   takeSlot: takePauseStatement('ON DUPLICATE KEY UPDATE free_at = VALUES(free_at)'),
   recordStatistics: recordStatement('ON DUPLICATE KEY UPDATE completed = VALUES(completed)'),
   streams: ({ table }) =>

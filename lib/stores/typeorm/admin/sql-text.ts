@@ -10,6 +10,7 @@ export interface ClaimTables {
 /** The tables of one store, quoted. */
 export interface TableNames extends ClaimTables {
   readonly statistics: string;
+  readonly batches: string;
 }
 
 /** A text in the making: what is bound here stands in its place as a mark. */
@@ -20,6 +21,8 @@ export interface SqlText {
   readonly slots: string;
   /** The table of statistics, quoted. */
   readonly statistics: string;
+  /** The table of batches, quoted. */
+  readonly batches: string;
   /** Binds a value; returns its mark. To be called in the order in which the marks stand in the text. */
   bind(value: string | number | null, type: ValueType): string;
   /** An expression for epoch milliseconds, by the clock that judges what is due. */
@@ -36,14 +39,16 @@ export class MarkedText implements SqlText {
   readonly table: string;
   readonly slots: string;
   readonly statistics: string;
+  readonly batches: string;
 
   constructor(
-    { table, slots, statistics }: TableNames,
+    { table, slots, statistics, batches }: TableNames,
     private readonly nowMs: string | number,
   ) {
     this.table = table;
     this.slots = slots;
     this.statistics = statistics;
+    this.batches = batches;
   }
 
   bind(value: string | number | null): string {

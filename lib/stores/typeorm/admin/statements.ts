@@ -1,5 +1,6 @@
 import { JobState } from '../../../model/job-state.js';
 import { orderOf, type JobEdit, type JobGroup, type PageRequest, type PayloadWish } from '../../job-queries.js';
+import { bounded, heldMs } from '../job-row.js';
 import type { Stream } from '../streams.js';
 import type { AdminWords } from './admin-words.js';
 import type { SqlText, TextMaker } from './sql-text.js';
@@ -28,6 +29,7 @@ const columns = [
   'expires_at',
   'timeout',
   'progress',
+  'batch_id',
 ];
 
 function columnsWith(payload: PayloadWish): string {
@@ -66,11 +68,15 @@ function isOfStream(sql: SqlText, { type, queue, priority }: Stream): string {
 }
 
 function* filterConditions(sql: SqlText, words: AdminWords, request: PageRequest): Iterable<string> {
-  const { state, createdFrom, createdBefore } = request.filter;
+  const { state, batch, createdFrom, createdBefore, finishedFrom, finishedBefore, error } = request.filter;
   if (state !== undefined) yield words.whereState(state);
   yield* groupConditions(sql, words, request.filter);
+  if (batch !== undefined) yield words.inBatch(sql, batch, state);
   if (createdFrom !== undefined) yield `created_at >= ${sql.bind(createdFrom, 'bigint')}`;
   if (createdBefore !== undefined) yield `created_at < ${sql.bind(createdBefore, 'bigint')}`;
+  if (finishedFrom !== undefined) yield `finished_at >= ${sql.bind(finishedFrom, 'bigint')}`;
+  if (finishedBefore !== undefined) yield `finished_at < ${sql.bind(finishedBefore, 'bigint')}`;
+  if (error !== undefined) yield words.contains('last_error', sql.bind(error, 'text'));
   yield* placeConditions(sql, words, request);
 }
 
@@ -146,14 +152,32 @@ export function claimsStatement(words: AdminWords): TextMaker {
 }
 
 /** A token that is taken away settles nothing any more, and is renewed by no heartbeat. */
-export const setCancelled: TextMaker = (sql) =>
-  `status = ${sql.bind(JobState.Cancelled, 'text')}, finished_at = ${sql.now()}, ` +
-  'claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+export function setCancelled(keepMs: ReadonlyMap<string, number>): TextMaker {
+  return (sql) =>
+    `status = ${sql.bind(JobState.Cancelled, 'text')}, finished_at = ${sql.now()}, keep_until = ${keptUntil(sql, keepMs)}, ` +
+    'claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+}
 
-/** `last_error` and the history stay. */
-export const setRetried: TextMaker = (sql) =>
-  `status = ${sql.bind(JobState.Pending, 'text')}, attempts = 0, interruptions = 0, next_run_at = ${sql.now()}, ` +
-  'finished_at = NULL, keep_until = NULL, result = NULL, progress = NULL, claim_token = NULL, claimed_by = NULL, lease_until = NULL';
+function keptUntil(sql: SqlText, keepMs: ReadonlyMap<string, number>): string {
+  if (keepMs.size === 0) return 'NULL';
+  const cases = [...keepMs].map(
+    ([type, ms]) => `WHEN ${sql.bind(type, 'text')} THEN ${sql.now()} + ${sql.bind(bounded(ms), 'bigint')}`,
+  );
+  return `CASE job_type ${cases.join(' ')} END`;
+}
+
+/** `last_error` and the history stay. It counts for its batch again if that has not ended. */
+export function setRetried(delayMs: number): TextMaker {
+  return (sql) =>
+    `status = ${sql.bind(JobState.Pending, 'text')}, attempts = 0, interruptions = 0, ` +
+    `next_run_at = ${sql.now()} + ${sql.bind(delayMs, 'bigint')}, ` +
+    'finished_at = NULL, keep_until = NULL, result = NULL, progress = NULL, claim_token = NULL, claimed_by = NULL, lease_until = NULL, ' +
+    `batch_id = CASE WHEN EXISTS (SELECT 1 FROM ${sql.batches} AS b WHERE b.id = batch_id AND b.finished_at IS NULL) ` +
+    'THEN batch_id END';
+}
+
+/** A member that has completed is kept until its batch has ended, which counts it. */
+export const heldByBatch = `status = '${JobState.Completed}' AND keep_until >= ${heldMs}`;
 
 export function setEdited({ delayMs, runAt, payload, maxRetries }: JobEdit): TextMaker {
   return (sql) => {

@@ -46,7 +46,7 @@ export class MysqlAdmin implements AdminSql {
         const rows = await this.say(
           connection,
           (sql) =>
-            `SELECT id, status, claim_token FROM ${byId(sql.table)} WHERE ${guardOf(sql, padded)} ORDER BY id FOR UPDATE`,
+            `SELECT id, status, claim_token, batch_id AS member_of FROM ${byId(sql.table)} WHERE ${guardOf(sql, padded)} ORDER BY id FOR UPDATE`,
         );
         if (rows.length === 0) return rows;
         await this.say(connection, (sql) =>

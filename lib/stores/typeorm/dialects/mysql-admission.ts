@@ -60,6 +60,16 @@ export function admitAlone(
   );
 }
 
+/** In the transaction of ours that is open on this connection. */
+export function admitInside(
+  connection: MysqlConnection,
+  parts: MysqlAdmissionParts,
+  jobs: readonly NewJob[],
+): Promise<readonly EnqueueResult[]> {
+  const use: Use = (work) => work(connection);
+  return admitJobs(jobs, new MysqlAdmission({ use, useFresh: use }, parts, 'text'), parts.clock);
+}
+
 /** In the transaction that is open on the caller's connection. Where something fails it is as it was before. */
 export function admitWithin(
   connection: MysqlConnection,

@@ -22,7 +22,7 @@ const mostCharacters = 4_000_000;
 const bytesPerCharacter = 4;
 /** What a statement with one row holds besides its payload, the context that it may carry included. */
 const overhead = 4_096 + largestContext;
-const savepoint = 'nestjs_jobs_insert';
+const insertSavepoint = 'nestjs_jobs_insert';
 
 /** Stores jobs, in one statement where they fit. */
 export class MysqlInserter {
@@ -108,21 +108,29 @@ export async function connectionOf(runner: QueryRunner): Promise<MysqlConnection
   throw new TypeError('the query runner of the manager has no connection of the mysql2 package');
 }
 
-/** All that `run` does in the open transaction, or nothing. */
-export async function withSavepoint<T>(connection: MysqlConnection, run: () => Promise<T>): Promise<T> {
+/**
+ * All that `run` does in the open transaction, or nothing.
+ *
+ * @param savepoint Another name for each of several inside of each other: the server forgets the one that had the name before.
+ */
+export async function withSavepoint<T>(
+  connection: MysqlConnection,
+  run: () => Promise<T>,
+  savepoint = insertSavepoint,
+): Promise<T> {
   await say(connection, `SAVEPOINT ${savepoint}`, noTimeout);
   try {
     const result = await run();
     await say(connection, `RELEASE SAVEPOINT ${savepoint}`, noTimeout);
     return result;
   } catch (error) {
-    await undo(connection);
+    await undo(connection, savepoint);
     throw error;
   }
 }
 
 /** Where the server has undone the whole transaction there is no savepoint left, and nothing to undo. */
-async function undo(connection: MysqlConnection): Promise<void> {
+async function undo(connection: MysqlConnection, savepoint: string): Promise<void> {
   try {
     await say(connection, `ROLLBACK TO SAVEPOINT ${savepoint}`, noTimeout);
   } catch {

@@ -81,7 +81,9 @@ export function insertStatement(
       job.maxRetries,
       job.runAt,
       job.delayMs,
-      ...extras.flatMap(({ inputs }) => inputs.map((input) => bound(input(job)))),
+      ...extras.flatMap(({ inputs, type }) =>
+        inputs.map((input) => (type === 'text' ? bound(input(job)) : input(job))),
+      ),
     ]),
   };
 }

@@ -15,6 +15,7 @@ import type {
   RecoverRequest,
 } from '../../job-store.js';
 import type { AdminSql } from '../admin/admin-sql.js';
+import type { BatchSql } from '../batches/batch-sql.js';
 import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
@@ -26,6 +27,7 @@ import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
 import { MysqlAdmin } from './mysql-admin.js';
 import { admitAlone, admitWithin, type MysqlAdmissionParts } from './mysql-admission.js';
+import { MysqlBatches } from './mysql-batches.js';
 import { freeSlotsStatement, pruneSlotsStatement } from './mysql-admission-statements.js';
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
@@ -75,6 +77,7 @@ interface Opened {
 export class MysqlDialect implements SqlDialect {
   readonly admin: AdminSql;
   readonly hasOneConnection = false;
+  readonly batches: BatchSql;
   private opened: Opened | undefined;
   private readonly names: SqlNames;
   private readonly inserts: Turnstile;
@@ -92,6 +95,11 @@ export class MysqlDialect implements SqlDialect {
       names: this.names,
       connections: () => this.parts().connections,
       checkPayload: (payload) => this.parts().inserter.checkSize(payload),
+    });
+    this.batches = new MysqlBatches({
+      names: this.names,
+      transaction: (lane, work) => (lane === 'plain' ? this.inserts : this.keyed).pass(() => this.transaction(work)),
+      admission: () => this.admission(),
     });
     this.heart = new Heart(app, (own) => new MysqlConnections(own));
   }

@@ -1,6 +1,6 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { postgresWords } from '../admin/admin-words.js';
-import type { SqlText, TableNames, TextMaker } from '../admin/sql-text.js';
+import type { TableNames, SqlText, TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import { errorField } from '../retry.js';
 import type { PgResult } from './postgres-pool.js';
@@ -47,9 +47,9 @@ export class PostgresAdmin implements AdminSql {
     const sql = this.begin();
     const { table } = sql;
     const found = `WITH found AS MATERIALIZED (
-        SELECT id, status, claim_token FROM ${table} WHERE ${guardOf(sql, change)} ORDER BY id FOR UPDATE
+        SELECT id, status, claim_token, batch_id AS member_of FROM ${table} WHERE ${guardOf(sql, change)} ORDER BY id FOR UPDATE
       )`;
-    const answer = 'RETURNING f.id, f.status, f.claim_token';
+    const answer = 'RETURNING f.id, f.status, f.claim_token, f.member_of';
     const write =
       change.set === undefined
         ? `DELETE FROM ${table} AS j USING found AS f WHERE j.id = f.id ${answer}`
@@ -80,16 +80,18 @@ export class PostgresAdmin implements AdminSql {
   }
 }
 
-class PgText extends PgValues implements SqlText {
+export class PgText extends PgValues implements SqlText {
   readonly table: string;
   readonly slots: string;
   readonly statistics: string;
+  readonly batches: string;
 
-  constructor({ table, slots, statistics }: TableNames) {
+  constructor({ table, slots, statistics, batches }: TableNames) {
     super();
     this.table = table;
     this.slots = slots;
     this.statistics = statistics;
+    this.batches = batches;
   }
 
   now(): string {

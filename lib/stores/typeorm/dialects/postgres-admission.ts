@@ -53,6 +53,15 @@ export function admitAlone(
   return run({ query: (text, values) => lane.pass(() => pool.query(text, values)) });
 }
 
+/** In the transaction of ours that is open on the client. */
+export function admitInside(
+  client: PgQueryable,
+  parts: PgAdmissionParts,
+  jobs: readonly NewJob[],
+): Promise<readonly EnqueueResult[]> {
+  return admitJobs(jobs, new PgAdmission({ client, committed: undefined }, parts, lockPatienceMs), parts.clock);
+}
+
 /** The ways to the database from within a transaction of the app's. */
 export interface WaysWithin {
   /** Its own connection. */

@@ -16,6 +16,7 @@ import type {
   RecoverRequest,
 } from '../../job-store.js';
 import type { AdminSql } from '../admin/admin-sql.js';
+import type { BatchSql } from '../batches/batch-sql.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
 import { toClaimedJob, toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
@@ -29,12 +30,21 @@ import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
 import { PostgresAdmin } from './postgres-admin.js';
-import { admitAlone, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
+import { admitAlone, admitInside, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
+import { PostgresBatches } from './postgres-batches.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
 import { PostgresWrites } from './postgres-writes.js';
 import { PostgresListener } from './postgres-listener.js';
-import { clientOf, inPgTransaction, say, postgresPool, type PgPool, type PgResult } from './postgres-pool.js';
+import {
+  clientOf,
+  inPgTransaction,
+  say,
+  postgresPool,
+  type PgPool,
+  type PgQueryable,
+  type PgResult,
+} from './postgres-pool.js';
 import { findPostgresSchema, postgresSchemaAccess } from './postgres-schema.js';
 import {
   cancelledStatement,
@@ -72,6 +82,19 @@ export class PostgresDialect implements SqlDialect {
     channel: () => (this.settings.isNotifying ? this.channel() : undefined),
   });
   readonly hasOneConnection = false;
+  readonly batches: BatchSql = new PostgresBatches({
+    names: () => this.names,
+    transaction: (lane, run) => this.batchTransaction(lane, run),
+    clientOf,
+    own: {
+      insert: (client, jobs) => this.insertOn(client, jobs),
+      admit: (client, jobs) => admitInside(client, this.admission(), jobs),
+    },
+    within: {
+      insert: (client, jobs) => this.insertOn(client, jobs),
+      admit: (client, jobs) => admitWithin({ client, committed: this.openPool() }, this.admission(), jobs),
+    },
+  });
   private own: DataSource | undefined;
   private pool: PgPool | undefined;
   private names: SqlNames;
@@ -110,14 +133,11 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
-    const client = await clientOf(runner);
-    for (const chunk of chunksOf(jobs)) await say(client, this.insertOf(chunk));
+    await this.insertOn(await clientOf(runner), jobs);
   }
 
   admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
-    const isPassing = (error: unknown): boolean =>
-      [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
-    return retryPassing(isPassing, () =>
+    return retryPassing(isPassingLock, () =>
       admitAlone({ pool: this.openPool(), lane: this.keyed }, this.admission(), jobs),
     );
   }
@@ -211,6 +231,15 @@ export class PostgresDialect implements SqlDialect {
     return retryPassing((error) => passing.includes(String(errorField(error, 'code'))), run);
   }
 
+  private batchTransaction<T>(lane: 'plain' | 'conditional', run: (client: PgQueryable) => Promise<T>): Promise<T> {
+    const turnstile = lane === 'plain' ? this.inserts : this.keyed;
+    return turnstile.pass(() => retryPassing(isPassingLock, () => inPgTransaction(this.openPool(), run)));
+  }
+
+  private async insertOn(client: PgQueryable, jobs: readonly NewJob[]): Promise<void> {
+    for (const chunk of chunksOf(jobs)) await say(client, this.insertOf(chunk));
+  }
+
   private async insertInTransaction(chunks: readonly (readonly NewJob[])[]): Promise<void> {
     await inPgTransaction(this.openPool(), async (client) => {
       for (const chunk of chunks) await say(client, this.insertOf(chunk));
@@ -243,6 +272,11 @@ export class PostgresDialect implements SqlDialect {
     if (this.pool === undefined) throw new Error('the store is not open');
     return this.pool;
   }
+}
+
+/** Of a transaction of ours that may have waited for somebody else's. */
+function isPassingLock(error: unknown): boolean {
+  return [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
 }
 
 /** The end of its lease says when the server claimed it. */

@@ -14,6 +14,7 @@ import type {
   RecoverRequest,
 } from '../../job-store.js';
 import type { AdminSql } from '../admin/admin-sql.js';
+import type { BatchSql } from '../batches/batch-sql.js';
 
 /**
  * What each database does in its own way. The verbs are those of `JobStore`; their statements, how many of them a verb
@@ -26,6 +27,8 @@ export interface SqlDialect {
   readonly admin: AdminSql;
   /** See `JobStore`. */
   readonly hasOneConnection: boolean;
+  /** For batches: several steps in one transaction. */
+  readonly batches: BatchSql;
   /** Connections first, then the schema. May be called again after it threw. */
   open(): Promise<void>;
   /** All of the jobs or none; committed when the promise resolves. */

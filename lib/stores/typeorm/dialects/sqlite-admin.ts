@@ -59,7 +59,7 @@ export class SqliteAdmin implements AdminSql {
     const look = this.begin();
     const guard = guardOf(look, change);
     const rows = handle
-      .prepare(`SELECT id, status, claim_token FROM ${look.table} WHERE ${guard} ORDER BY id`)
+      .prepare(`SELECT id, status, claim_token, batch_id AS member_of FROM ${look.table} WHERE ${guard} ORDER BY id`)
       .all(...look.values);
     if (rows.length === 0) return rows;
     const write = this.begin();

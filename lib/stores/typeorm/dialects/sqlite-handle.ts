@@ -4,6 +4,8 @@ import { hasFunctions } from '../guard.js';
 import type { Row } from '../job-row.js';
 import { errorField } from '../retry.js';
 
+const savepoint = 'nestjs_jobs_insert';
+
 export type SqliteValue = string | number | null;
 
 /** A prepared statement of better-sqlite3. All of it is synchronous. */
@@ -56,6 +58,19 @@ export function inSqliteTransaction<T>(handle: SqliteHandle, block: () => T): T 
   } catch (error) {
     if (handle.inTransaction) handle.exec('ROLLBACK');
     throw error;
+  }
+}
+
+/** Runs a block in the transaction that is open: all of it or nothing. Where SQLite has undone the whole transaction there is no savepoint left, and nothing to undo. */
+export function allOrNone<T>(handle: SqliteHandle, block: () => T): T {
+  handle.exec(`SAVEPOINT ${savepoint}`);
+  try {
+    return block();
+  } catch (error) {
+    if (handle.inTransaction) handle.exec(`ROLLBACK TO ${savepoint}`);
+    throw error;
+  } finally {
+    if (handle.inTransaction) handle.exec(`RELEASE ${savepoint}`);
   }
 }
 

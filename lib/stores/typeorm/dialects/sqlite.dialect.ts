@@ -17,11 +17,13 @@ import type {
 } from '../../job-store.js';
 import type { TableName } from '../../../model/table-name.js';
 import type { AdminSql } from '../admin/admin-sql.js';
+import type { BatchSql } from '../batches/batch-sql.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { SqliteAdmin } from './sqlite-admin.js';
+import { SqliteBatches } from './sqlite-batches.js';
 import { SqliteGate } from './sqlite-gate.js';
-import { inSqliteTransaction, sqliteHandle, withBusyTimeout, type SqliteHandle } from './sqlite-handle.js';
+import { allOrNone, inSqliteTransaction, sqliteHandle, withBusyTimeout, type SqliteHandle } from './sqlite-handle.js';
 import { SqliteJobs } from './sqlite-jobs.js';
 import { sqliteSchemaAccess } from './sqlite-schema.js';
 import { SqliteWorks } from './sqlite-works.js';
@@ -29,7 +31,6 @@ import { watchForCommits } from './sqlite-watcher.js';
 import type { SqlDialect } from './sql-dialect.js';
 
 const nothing: ExchangeResult = { lost: [], claimed: [] };
-const savepoint = 'nestjs_jobs_insert';
 
 export interface SqliteSettings {
   readonly name: TableName;
@@ -45,6 +46,7 @@ export interface SqliteSettings {
 export class SqliteDialect implements SqlDialect {
   readonly admin: AdminSql;
   readonly hasOneConnection = true;
+  readonly batches: BatchSql;
   private readonly names: SqlNames;
   private readonly gate: SqliteGate;
   private readonly works: SqliteWorks;
@@ -59,6 +61,13 @@ export class SqliteDialect implements SqlDialect {
     this.gate = new SqliteGate({ handle: () => sqliteHandle(this.app), clock, transactionWaitMs });
     this.works = new SqliteWorks({ app: this.app, gate: this.gate, clock, waitMs: transactionWaitMs });
     this.admin = new SqliteAdmin({ names: this.names, gate: this.gate, now: () => this.now() });
+    const shared = { names: this.names, gate: this.gate, now: () => this.now() };
+    this.admin = new SqliteAdmin(shared);
+    this.batches = new SqliteBatches({
+      ...shared,
+      jobs: (handle) => this.jobs(handle),
+      handleWithin: () => this.handleWithin(),
+    });
   }
 
   async open(): Promise<void> {
@@ -187,18 +196,5 @@ export class SqliteDialect implements SqlDialect {
 
   private now(): number {
     return this.settings.clock.now();
-  }
-}
-
-/** Where SQLite has undone the whole transaction there is no savepoint left, and nothing to undo. */
-function allOrNone<T>(handle: SqliteHandle, block: () => T): T {
-  handle.exec(`SAVEPOINT ${savepoint}`);
-  try {
-    return block();
-  } catch (error) {
-    if (handle.inTransaction) handle.exec(`ROLLBACK TO ${savepoint}`);
-    throw error;
-  } finally {
-    if (handle.inTransaction) handle.exec(`RELEASE ${savepoint}`);
   }
 }

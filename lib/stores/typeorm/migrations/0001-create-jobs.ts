@@ -1,6 +1,6 @@
 import { JobState } from '../../../model/job-state.js';
 import { defaultQueue, longestQueueName } from '../../../model/queue-name.js';
-import { slotsSuffix, statisticsSuffix } from '../table-name.js';
+import { batchesSuffix, slotsSuffix, statisticsSuffix } from '../table-name.js';
 import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
 
 const { Pending, Running } = JobState;
@@ -12,6 +12,9 @@ const utf8 = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 export const holdsKey = `unique_key IS NOT NULL AND status IN ('${Pending}', '${Running}')`;
 /** MySQL has no indexes of some rows only; null counts as no key there. Stored, since an index on a computed value is fragile. The line break is one. */
 const heldKey = `CASE WHEN status IN ('${Pending}', '${Running}') THEN CONCAT(job_type, '\n', unique_key) END`;
+
+/** A member of a batch, by its state: so changes of state leave the index alone where there is no batch. Of columns only that a server's mode does not fill up. */
+const batchState = 'CONCAT(batch_id, status)';
 
 /** Times are epoch milliseconds; `attempts` are those that failed. */
 export const createJobs: Migration = {
@@ -64,6 +67,9 @@ export const createJobs: Migration = {
     addable('tags', { postgres: 'text', mysql: `TEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('unique_key', { postgres: 'text COLLATE "C"', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
     addable('held_key', { mysql: `VARCHAR(511) ${utf8} GENERATED ALWAYS AS (${heldKey}) STORED` }),
+    addable('batch_id', { postgres: 'uuid', mysql: `VARCHAR(36) ${ascii}`, sqlite: 'TEXT' }),
+    addable('batch_state', { mysql: `VARCHAR(52) ${ascii} GENERATED ALWAYS AS (${batchState}) STORED` }),
+    addable('follows', { postgres: 'text', mysql: `TEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('keep_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     addable('result', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('history', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
@@ -113,6 +119,14 @@ export const createJobs: Migration = {
       },
     },
     {
+      suffix: 'batch',
+      definition: {
+        postgres: '(batch_id, status, id) WHERE batch_id IS NOT NULL',
+        mysql: '(batch_state)',
+        sqlite: '(batch_id, status, id) WHERE batch_id IS NOT NULL',
+      },
+    },
+    {
       suffix: 'unique',
       isUnique: true,
       definition: {
@@ -136,7 +150,21 @@ export const createJobs: Migration = {
           'job_type TEXT NOT NULL, slot TEXT NOT NULL, job_id TEXT NOT NULL, free_at INTEGER NOT NULL, ' +
           'PRIMARY KEY (job_type, slot)',
       },
-      indexed: ['free_at'],
+      indexed: { free_at: 'free_at' },
+    },
+    {
+      suffix: batchesSuffix,
+      definition: {
+        postgres: batchColumns({ id: 'uuid', state: 'text COLLATE "C"', text: 'text', bigint: 'bigint' }),
+        mysql: batchColumns({
+          id: `CHAR(36) ${ascii}`,
+          state: `VARCHAR(16) ${ascii}`,
+          text: `LONGTEXT ${utf8}`,
+          bigint: 'BIGINT',
+        }),
+        sqlite: batchColumns({ id: 'TEXT', state: 'TEXT', text: 'TEXT', bigint: 'INTEGER' }),
+      },
+      indexed: { open: 'state, id', over: 'finished_at' },
     },
     {
       suffix: statisticsSuffix,
@@ -154,10 +182,34 @@ export const createJobs: Migration = {
           'failed INTEGER NOT NULL, retried INTEGER NOT NULL, waits TEXT NOT NULL, runs TEXT NOT NULL, ' +
           'PRIMARY KEY (minute, job_type, owner)',
       },
-      indexed: [],
+      indexed: {},
     },
   ],
 };
+
+interface BatchTypes {
+  readonly id: string;
+  readonly state: string;
+  readonly text: string;
+  readonly bigint: string;
+}
+
+/** `steps` are those that were still to come when it was stored, of which `step` have been entered. */
+function batchColumns({ id, state, text, bigint }: BatchTypes): string {
+  return [
+    `id ${id} NOT NULL PRIMARY KEY`,
+    `state ${state} NOT NULL`,
+    `steps ${text}`,
+    `step ${bigint} NOT NULL`,
+    `stored ${bigint} NOT NULL`,
+    `total ${bigint} NOT NULL`,
+    `completed ${bigint}`,
+    `on_complete ${text}`,
+    `on_failure ${text}`,
+    `created_at ${bigint} NOT NULL`,
+    `finished_at ${bigint}`,
+  ].join(', ');
+}
 
 function needed(name: string, definition: Record<SqlFamily, string>): ColumnDefinition {
   return { name, definition, isAddable: false };

@@ -24,8 +24,8 @@ export interface TableDefinition {
   readonly suffix: string;
   /** Columns and constraints. */
   readonly definition: Readonly<Record<SqlFamily, string>>;
-  /** The columns of an index of its own, for each of them. */
-  readonly indexed: readonly string[];
+  /** The columns of each index of its own, by what its name ends with. */
+  readonly indexed: Readonly<Record<string, string>>;
 }
 
 /** One version of our tables: what it adds to the one before. A shipped one is never edited. */

@@ -121,7 +121,9 @@ function createTable(
   const table = names.beside(suffix);
   return [
     `CREATE TABLE IF NOT EXISTS ${table} (${definition[sql.family]}) ${sql.tableOptions}`.trimEnd(),
-    ...indexed.map((column) => `CREATE INDEX ${names.index(`${suffix}_${column}`)} ON ${table} (${column})`),
+    ...Object.entries(indexed).map(
+      ([name, columns]) => `CREATE INDEX ${names.index(`${suffix}_${name}`)} ON ${table} (${columns})`,
+    ),
   ];
 }
 

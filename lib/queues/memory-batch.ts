@@ -1,0 +1,40 @@
+import type { NewBatch } from '../model/batch-progress.js';
+import type { SubmitOptions } from '../model/enqueue-options.js';
+import type { JobContext } from '../model/job-context.js';
+import type { EnqueuedJob } from '../model/job-middleware.js';
+import type { NewJob } from '../model/job.js';
+import { requestsOf, type BatchRequest } from './batch-request.js';
+import { at, makeOne } from './job-request.js';
+import { isMemoryJob, type MemoryJob, type MemoryJobMaker } from './memory-job-maker.js';
+import { describeWork } from './memory-work.js';
+
+/** One job of a memory batch or chain: a function, a job object, or the payload and options for a registered handler. */
+export type MemoryRequest =
+  ((job: JobContext) => unknown) | MemoryJob | (SubmitOptions & { readonly type: string; readonly payload?: unknown });
+
+/** Makes all jobs of a batch. @throws as `submit` does, with the place of the job that is refused. */
+export function memoryBatch({ steps, onComplete, onFailure }: BatchRequest, maker: MemoryJobMaker): NewBatch {
+  const make = ([place, request]: readonly [string, unknown]): NewJob =>
+    isWork(request)
+      ? at(place, () => maker.make(request, []))
+      : makeOne(place, request, ({ type, payload, ...options }) => maker.make(type, [payload, options]));
+  return {
+    id: maker.newId(),
+    steps: steps.map((step) => step.map(make)),
+    onComplete: onComplete === undefined ? undefined : make(['onComplete', onComplete]),
+    onFailure: onFailure === undefined ? undefined : make(['onFailure', onFailure]),
+  };
+}
+
+/** All jobs of a batch, as middleware sees them; whatever is wrong with them is said when they are made. */
+export function describeMemoryBatch(batch: BatchRequest): readonly EnqueuedJob[] {
+  return requestsOf(batch).map(([, request]) => {
+    if (isWork(request) || typeof request !== 'object' || request === null) return describeWork(request, []);
+    const { type, payload, ...options } = request as { readonly type?: unknown; readonly payload?: unknown };
+    return describeWork(type, [payload, options]);
+  });
+}
+
+function isWork(request: unknown): boolean {
+  return typeof request === 'function' || isMemoryJob(request);
+}
