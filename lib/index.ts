@@ -13,8 +13,11 @@ export type { PauseOptions } from './admin/pause-options.js';
 export type { PauseTarget } from './stores/pauses.js';
 export type { JobRecord } from './admin/job-record.js';
 export type { CountsByState, JobCount, JobCounts, JobProcess } from './admin/overview.js';
+export type { ScheduleRecord } from './admin/schedule-record.js';
 export { JobHandler } from './handlers/job-handler.decorator.js';
 export type { HandlerDecorator, JobHandlerOptions } from './handlers/job-handler.decorator.js';
+export { JobSchedule } from './handlers/job-schedule.decorator.js';
+export type { JobScheduleOptions } from './handlers/job-schedule.decorator.js';
 export { OnJobEvent } from './handlers/on-job-event.decorator.js';
 export type { ListenerDecorator, OnJobEventOptions } from './handlers/on-job-event.decorator.js';
 export { JobsModule } from './jobs.module.js';
@@ -32,8 +35,10 @@ export type { ThrottleOptions, UniqueOptions } from './model/duplicates.js';
 export type { DueOptions, EnqueueOptions, ExpiryOptions, SubmitOptions } from './model/enqueue-options.js';
 export type { EnqueueOutcome, EnqueueResult } from './model/enqueue-result.js';
 export {
+  DeclaredScheduleError,
   DuplicateHandlerError,
   DuplicateJobsModuleError,
+  DuplicateScheduleError,
   InvalidHandlerError,
   InvalidJobTypeError,
   InvalidManagerError,
@@ -43,6 +48,7 @@ export {
   JobsError,
   MiddlewareError,
   MissingDataSourceError,
+  MissingPackageError,
   PayloadTooLargeError,
   PersistentQueueDisabledError,
   QueueClosedError,
@@ -51,6 +57,7 @@ export {
   StoreError,
   TransactionWaitError,
   UnknownJobTypeError,
+  UnknownScheduleError,
   UnsupportedDatabaseError,
 } from './model/errors.js';
 export type { AbortCause, PayloadIssue } from './model/errors.js';
@@ -70,11 +77,20 @@ export type {
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
 export type { HandlerPolicyOptions } from './model/handler-policy.js';
 export type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';
+export type { MisfirePolicy, OverlapPolicy, ScheduleSource } from './model/schedule.js';
+export type {
+  DeclaredScheduleOptions,
+  ScheduledEnqueueOptions,
+  ScheduleOptions,
+  SchedulePayload,
+  ScheduleRules,
+} from './model/schedule-options.js';
 export type { RetentionOptions } from './model/retention.js';
 export type { BackoffFunction, BackoffKind, BackoffOptions } from './model/retry-policy.js';
 export { Discard, RetryAfter, Snooze } from './model/steering.js';
 export { JobQueue } from './queues/job-queue.js';
 export type { MemoryJob } from './queues/job-queue.js';
+export { JobSchedules } from './queues/job-schedules.js';
 export { PersistentJobQueue } from './queues/persistent-job-queue.js';
 export type { JobRequest } from './queues/job-request.js';
 export type { DueJob } from './stores/job-queries.js';

@@ -25,11 +25,13 @@ import { runBulk, type BulkResult } from './bulk.js';
 import { toRecord, type JobRecord } from './job-record.js';
 import { toCounts, toProcesses, type JobCounts, type JobProcess } from './overview.js';
 import { toCursor } from './page-cursor.js';
+import type { ScheduleRecord } from './schedule-record.js';
 
 export interface JobsAdminParts {
   /** The store of the queue, opened on demand. */
   readonly queries: () => Promise<JobQueries>;
   readonly pauses: () => Promise<Pauses>;
+  readonly schedules: () => Promise<readonly ScheduleRecord[]>;
   /** Ends attempts of this process that run under these claims. */
   readonly onCancelled: (claims: readonly Lease[]) => void;
   readonly maxPayloadSize: number;
@@ -190,6 +192,11 @@ export class JobsAdmin {
   /** Lets jobs be claimed again. Says whether they were paused. @throws InvalidOptionError | InvalidJobTypeError */
   async resume(target: PauseOptions): Promise<boolean> {
     return (await this.parts.pauses()).resume(resolvePause(target));
+  }
+
+  /** Recurring jobs: their times, their next and last slot, whether they are paused, how often one was passed over. */
+  schedules(): Promise<readonly ScheduleRecord[]> {
+    return this.parts.schedules();
   }
 
   /** What is paused: types and queues. */

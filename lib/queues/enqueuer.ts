@@ -1,6 +1,7 @@
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import { resolveEnqueueOptions, type EnqueueOptions } from '../model/enqueue-options.js';
 import type { EnqueueResult } from '../model/enqueue-result.js';
+import type { NewJob } from '../model/job.js';
 import type { ResolvedPersistentOptions } from '../model/queue-options.js';
 import type { LogSink } from '../observe/job-log.js';
 import { managerFor } from './ambient-transaction.js';
@@ -36,6 +37,13 @@ export class Enqueuer {
     const store = (): Promise<readonly EnqueueResult[]> => this.storeAll(requests, options);
     if (this.layers === undefined || !Array.isArray(requests)) return store();
     return this.layers.around(requests.map(describeRequest), store);
+  }
+
+  /** A job of a schedule: nobody calls for it, so there is no middleware and no transaction around. @throws as `place` does. */
+  async make(type: string, payload: unknown, options: unknown): Promise<NewJob> {
+    const job = this.maker.make(type, payload, options);
+    await this.maker.check(job);
+    return job;
   }
 
   private async storeOne(type: string, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueueResult> {

@@ -1,6 +1,4 @@
 import type { Observable } from 'rxjs';
-import { Executor } from '../execution/executor.js';
-import { makeRunWrapper } from '../execution/run-wrapper.js';
 import { HandlerRegistry, type Handler } from '../handlers/handler-registry.js';
 import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
@@ -17,19 +15,19 @@ import { checkJobType } from '../model/job-type.js';
 import type { NewJob } from '../model/job.js';
 import { encodePayload } from '../model/payload.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
-import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
-import { ClaimDesk } from '../runtime/claim-desk.js';
-import { SuspectSeat } from '../runtime/suspect-seat.js';
+import { attachJobLog, jobsLogger, type LogSink } from '../observe/job-log.js';
 import { Watch } from '../runtime/watch.js';
-import { Worker } from '../runtime/worker.js';
+import type { Worker } from '../runtime/worker.js';
 import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
-import { ConcurrencyLimits } from './concurrency-limits.js';
 import { EnqueueLayers } from './enqueue-layers.js';
 import { jobOptions } from './job-options.js';
+import type { JobSchedules } from './job-schedules.js';
 import { checkNow, describeWork } from './memory-work.js';
+import { makeMemoryWorker } from './memory-worker.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
+import { memoryScheduling, type Scheduling } from './scheduling.js';
 
 /** A job of its own class or object: some work and a name for the log. */
 export interface MemoryJob {
@@ -57,12 +55,16 @@ const largestPayload = 1_073_741_824;
 export class JobQueue {
   /** The handlers that `submit('type', payload)` runs. */
   readonly handlers: HandlerRegistry;
+  /** Recurring jobs, kept in memory: they begin with this process and end with it, and keep it from ending by itself. */
+  readonly schedules: JobSchedules;
   private readonly options: ResolvedMemoryOptions;
   private readonly events: JobEvents;
   private readonly clock: Clock;
   private readonly store: MemoryStore;
   private readonly watch = new Watch();
   private readonly layers: EnqueueLayers | undefined;
+  private readonly sink: LogSink;
+  private readonly scheduling: Scheduling;
   private worker: Worker | undefined;
   private isClosed = false;
   private isCut = false;
@@ -82,9 +84,20 @@ export class JobQueue {
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
     this.store = new MemoryStore(this.clock, () => this.watch.notify());
-    const sink = parts.sink ?? jobsLogger();
-    this.layers = EnqueueLayers.of(this.options.middleware, sink);
-    attachJobLog(this.events, sink, 'memory');
+    this.sink = parts.sink ?? jobsLogger();
+    this.layers = EnqueueLayers.of(this.options.middleware, this.sink);
+    attachJobLog(this.events, this.sink, 'memory');
+    this.scheduling = memoryScheduling({
+      clock: this.clock,
+      sink: this.sink,
+      onSchedules: parts.onSchedules,
+      maxPayloadSize: largestPayload,
+      knownTypes: () => this.handlers.types(),
+      makeJob: (type, payload, given) => this.typedJob(type, payload, given),
+      add: (job) => this.add(job).id,
+      holds: (id) => this.store.holds(id),
+    });
+    this.schedules = this.scheduling.schedules;
     void this.store.listen(() => this.worker?.wake());
     if (parts.autoStart ?? true) this.start();
   }
@@ -155,8 +168,10 @@ export class JobQueue {
     if (this.worker !== undefined) return;
     this.isClosed = false;
     this.isCut = false;
-    this.worker = this.makeWorker();
+    const { events, clock, store, options, handlers, sink } = this;
+    this.worker = makeMemoryWorker({ events, clock, store, options, handlers, sink });
     this.worker.start(this.options.workers);
+    this.scheduling.start();
   }
 
   /** Stops accepting jobs and resolves when all that wait and run are done, retries included. */
@@ -182,15 +197,7 @@ export class JobQueue {
   }
 
   private submitOne(work: unknown, rest: readonly unknown[]): EnqueueResult {
-    if (this.isClosed) {
-      throw new QueueClosedError('the memory queue was joined or stopped and takes no more jobs');
-    }
-    if (this.store.waiting >= this.options.maxQueued) {
-      throw new QueueFullError(
-        `the memory queue holds ${this.store.waiting} waiting jobs, its limit (maxQueued); ` +
-          'slow down, raise the limit, or use the persistent queue',
-      );
-    }
+    this.refuseIfFull();
     if (this.layers === undefined) return this.take(work, rest);
     return this.layers.aroundSync([describeWork(work, rest)], () => this.take(work, rest));
   }
@@ -200,6 +207,23 @@ export class JobQueue {
     return this.store.add(job);
   }
 
+  private add(job: NewJob): EnqueueResult {
+    this.refuseIfFull();
+    return this.store.add(job);
+  }
+
+  private refuseIfFull(): void {
+    if (this.isClosed) {
+      throw new QueueClosedError('the memory queue was joined or stopped and takes no more jobs');
+    }
+    if (this.store.waiting >= this.options.maxQueued) {
+      throw new QueueFullError(
+        `the memory queue holds ${this.store.waiting} waiting jobs, its limit (maxQueued); ` +
+          'slow down, raise the limit, or use the persistent queue',
+      );
+    }
+  }
+
   /** One ending at a time: a stop cuts a join short that would take too long. */
   private drain(): Promise<void> {
     this.ending ??= this.finish().finally(() => (this.ending = undefined));
@@ -207,10 +231,12 @@ export class JobQueue {
   }
 
   private async finish(): Promise<void> {
+    const unscheduled = this.scheduling.stop();
     await this.watch.until(() => this.isCut || this.store.size === 0);
     this.isClosed = true;
     const waiting = this.store.clear();
     await this.worker?.stop(0, graceMs);
+    await unscheduled;
     this.worker = undefined;
     const count = waiting + this.store.clear();
     if (count > 0) this.events.emit('dropped', { count });
@@ -260,32 +286,5 @@ export class JobQueue {
       context: extractContext(this.options.context),
       ...jobOptions(parts),
     };
-  }
-
-  private makeWorker(): Worker {
-    const { events, clock, store, options, handlers } = this;
-    const sink = this.parts.sink ?? jobsLogger();
-    const limits = new ConcurrencyLimits(handlers, options.handlers);
-    const parts = {
-      store,
-      events,
-      clock,
-      executor: new Executor(handlers, options, makeRunWrapper(options)),
-      makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
-      keeper: undefined,
-      desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
-      seat: new SuspectSeat(),
-      claimTypes: () => undefined,
-      limits: () => limits.get(),
-      held: () => worker.held(),
-    };
-    const worker: Worker = new Worker(parts, {
-      pollMs: Infinity,
-      leaseMs: 0,
-      prefetch: 256,
-      maxInterruptions: Infinity,
-      owner: 'memory',
-    });
-    return worker;
   }
 }

@@ -23,9 +23,11 @@ import type { AdministeredStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
 import { Enqueuer } from './enqueuer.js';
 import type { JobRequest } from './job-request.js';
+import type { JobSchedules } from './job-schedules.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { makePersistentEngine } from './persistent-engine.js';
 import { registerFunction } from './register.js';
+import { persistentScheduling, type Scheduling } from './scheduling.js';
 import { StoreDoor, type OpenedStore } from './store-door.js';
 import { storeSettings } from './store-settings.js';
 
@@ -43,12 +45,15 @@ export class PersistentJobQueue {
   readonly handlers: HandlerRegistry;
   /** Looks at the jobs in the table and controls them. */
   readonly admin: JobsAdmin;
+  /** Recurring jobs. */
+  readonly schedules: JobSchedules;
   private readonly options: ResolvedPersistentOptions;
   private readonly events: JobEvents;
   private readonly clock: Clock;
   private readonly sink: LogSink;
   private readonly door: StoreDoor;
   private readonly enqueuer: Enqueuer;
+  private readonly scheduling: Scheduling;
   private engines = 0;
   private engine: Engine | undefined;
   private isStarted = false;
@@ -74,9 +79,14 @@ export class PersistentJobQueue {
     this.door = new StoreDoor(parts.openStore);
     const { options: resolved, handlers, door, sink } = this;
     this.enqueuer = new Enqueuer({ options: resolved, handlers, door, sink });
+    const { enqueuer, clock } = this;
+    const { onSchedules } = parts;
+    this.scheduling = persistentScheduling({ options: resolved, handlers, door, enqueuer, clock, sink, onSchedules });
+    this.schedules = this.scheduling.schedules;
     this.admin = new JobsAdmin({
       queries: async () => (await this.door.ready()).store.queries,
       pauses: async () => (await this.door.ready()).store.pauses,
+      schedules: () => this.schedules.list(),
       onCancelled: (claims) => this.engine?.cancel(claims),
       maxPayloadSize: this.options.maxPayloadSize,
     });
@@ -225,10 +235,12 @@ export class PersistentJobQueue {
     this.door.refuseIfClosed();
     const change = ++this.changes;
     await this.stopping;
+    await this.scheduling.prepare();
     const opened = await this.door.ready();
     if (change !== this.changes || this.isStarted) return;
     this.isStarted = true;
     this.engineOf(opened).start(workers);
+    this.scheduling.start();
   }
 
   /**
@@ -254,6 +266,7 @@ export class PersistentJobQueue {
 
   private async halt(): Promise<void> {
     const engine = this.engine;
+    await this.scheduling.stop();
     await engine?.stop(this.options.shutdownTimeout, graceMs);
     this.engine = undefined;
     this.isStarted = false;

@@ -3,6 +3,7 @@ import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
 import type { EndedState } from '../model/job-state.js';
 import type { Pauses } from './pauses.js';
 import type { JobQueries } from './job-queries.js';
+import type { ScheduleStore } from './schedule-store.js';
 import type { Outcome } from '../model/outcome.js';
 
 /** The outcome of one attempt, on its way to the store. */
@@ -154,6 +155,7 @@ export interface JobStore extends JobUpkeep {
 export interface AdministeredStore extends JobStore {
   readonly queries: JobQueries;
   readonly pauses: Pauses;
+  readonly schedules: ScheduleStore;
 }
 
 /** What must be looked after all the time, whoever claims. */

@@ -23,9 +23,11 @@ const doors = {
   '.': {
     file: 'index.ts',
     values: [
+      'DeclaredScheduleError',
       'Discard',
       'DuplicateHandlerError',
       'DuplicateJobsModuleError',
+      'DuplicateScheduleError',
       'InjectJobQueue',
       'InjectJobsAdmin',
       'InjectPersistentJobQueue',
@@ -37,11 +39,14 @@ const doors = {
       'JobAbortedError',
       'JobHandler',
       'JobQueue',
+      'JobSchedule',
+      'JobSchedules',
       'JobsAdmin',
       'JobsError',
       'JobsModule',
       'MiddlewareError',
       'MissingDataSourceError',
+      'MissingPackageError',
       'OnJobEvent',
       'PayloadTooLargeError',
       'PersistentJobQueue',
@@ -54,6 +59,7 @@ const doors = {
       'StoreError',
       'TransactionWaitError',
       'UnknownJobTypeError',
+      'UnknownScheduleError',
       'UnsupportedDatabaseError',
       'getJobQueueToken',
       'getJobsAdminToken',
@@ -70,6 +76,7 @@ const doors = {
       'ControlResult',
       'CountOptions',
       'CountsByState',
+      'DeclaredScheduleOptions',
       'DueJob',
       'DueOptions',
       'EnqueueOptions',
@@ -97,6 +104,7 @@ const doors = {
       'JobProcess',
       'JobRecord',
       'JobRequest',
+      'JobScheduleOptions',
       'JobState',
       'JobType',
       'JobsModuleAsyncOptions',
@@ -106,7 +114,9 @@ const doors = {
       'ListenerDecorator',
       'MemoryJob',
       'MemoryQueueOptions',
+      'MisfirePolicy',
       'OnJobEventOptions',
+      'OverlapPolicy',
       'PauseOptions',
       'PauseTarget',
       'PayloadArguments',
@@ -118,6 +128,12 @@ const doors = {
       'QueueKind',
       'ReadOptions',
       'RetentionOptions',
+      'ScheduleOptions',
+      'SchedulePayload',
+      'ScheduleRecord',
+      'ScheduleRules',
+      'ScheduleSource',
+      'ScheduledEnqueueOptions',
       'StandardIssue',
       'StandardResult',
       'StandardSchema',
@@ -161,6 +177,14 @@ describe('the main door, where TypeORM is absent', () => {
   it('says at start what the persistent queue needs', async () => {
     expect(await runNode(...typeOrmAbsent, 'test/entry/persistent.app.ts')).toMatch(
       /^JOBS_MISSING_DATA_SOURCE: .*persistent: false/,
+    );
+  });
+});
+
+describe('the main door, where cron is absent', () => {
+  it('says at start what schedules need', async () => {
+    expect(await runNode('--import', './test/entry/cron-absent.mjs', 'test/entry/schedule.app.ts')).toBe(
+      "JOBS_MISSING_PACKAGE: schedules need the package 'cron', which comes with @nestjs/schedule: npm install @nestjs/schedule",
     );
   });
 });

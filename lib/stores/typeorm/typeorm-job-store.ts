@@ -20,7 +20,9 @@ import type { SqlDialect } from './dialects/sql-dialect.js';
 import { isAnyDueNow } from './due-now.js';
 import { inStore } from './store-error.js';
 import type { Pauses } from '../pauses.js';
+import type { ScheduleStore } from '../schedule-store.js';
 import { TypeOrmPauses } from './typeorm-pauses.js';
+import { TypeOrmSchedules } from './typeorm-schedules.js';
 import { TypeOrmJobQueries } from './typeorm-job-queries.js';
 
 export interface TypeOrmJobStoreParts {
@@ -39,6 +41,7 @@ export interface TypeOrmJobStoreParts {
 export class TypeOrmJobStore implements AdministeredStore {
   readonly queries: JobQueries;
   readonly pauses: Pauses;
+  readonly schedules: ScheduleStore;
   private readonly commits: CommitWatcher;
   private readonly listeners = new Set<{ readonly wake: () => void }>();
   private stopRemote: (() => Promise<void>) | undefined;
@@ -47,6 +50,7 @@ export class TypeOrmJobStore implements AdministeredStore {
     this.commits = new CommitWatcher(parts.dataSource, parts.onTransactionEnd);
     this.queries = new TypeOrmJobQueries(parts.dialect.admin, () => this.wakeAll());
     this.pauses = new TypeOrmPauses(parts.dialect.admin, () => this.wakeAll());
+    this.schedules = new TypeOrmSchedules(parts.dialect, () => this.wakeAll());
   }
 
   async open(): Promise<void> {

@@ -104,7 +104,7 @@ forEachDatabase((database) => {
 const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: DataSource) => AdminSql>> = {
   postgres: (dataSource) =>
     new PostgresAdmin({
-      names: () => ({ table: 'rws_jobs', slots: 'rws_jobs_slots' }),
+      names: () => ({ table: 'rws_jobs', slots: 'rws_jobs_slots', schedules: 'rws_jobs_schedules' }),
       run: async ({ text, values }) => ({
         rows: await dataSource.query(`EXPLAIN ${text}`, [...values]),
         rowCount: null,
@@ -125,7 +125,7 @@ const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: 
     };
     const connections = { use: (run: (one: unknown) => unknown) => run(connection) } as unknown as MysqlConnections;
     return new MysqlAdmin({
-      names: { table: 'rws_jobs', slots: 'rws_jobs_slots' },
+      names: { table: 'rws_jobs', slots: 'rws_jobs_slots', schedules: 'rws_jobs_schedules' },
       connections: () => connections,
       checkPayload: () => undefined,
     });
@@ -134,6 +134,10 @@ const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: 
     const handle = Reflect.get(dataSource.driver, 'databaseConnection') as SqliteHandle;
     const prepare = (text: string) => handle.prepare(`EXPLAIN QUERY PLAN ${text}`);
     const gate = { run: async (block: (one: unknown) => unknown) => block({ prepare }) } as unknown as SqliteGate;
-    return new SqliteAdmin({ names: { table: '"rws_jobs"', slots: '"rws_jobs_slots"' }, gate, now: () => Date.now() });
+    return new SqliteAdmin({
+      names: { table: '"rws_jobs"', slots: '"rws_jobs_slots"', schedules: '"rws_jobs_schedules"' },
+      gate,
+      now: () => Date.now(),
+    });
   },
 };

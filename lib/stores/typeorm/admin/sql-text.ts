@@ -7,12 +7,19 @@ export interface TableNames {
   readonly slots: string;
 }
 
+/** All that admins look at. */
+export interface AdminTables extends TableNames {
+  readonly schedules: string;
+}
+
 /** A text in the making: what is bound here stands in its place as a mark. */
 export interface SqlText {
   /** The job table, quoted. */
   readonly table: string;
   /** The table of slots, quoted. */
   readonly slots: string;
+  /** The table of schedules, quoted. */
+  readonly schedules: string;
   /** Binds a value; returns its mark. To be called in the order in which the marks stand in the text. */
   bind(value: string | number | null, type: ValueType): string;
   /** An expression for epoch milliseconds, by the clock that judges what is due. */
@@ -28,13 +35,15 @@ export class MarkedText implements SqlText {
 
   readonly table: string;
   readonly slots: string;
+  readonly schedules: string;
 
   constructor(
-    { table, slots }: TableNames,
+    { table, slots, schedules }: AdminTables,
     private readonly nowMs: string | number,
   ) {
     this.table = table;
     this.slots = slots;
+    this.schedules = schedules;
   }
 
   bind(value: string | number | null): string {

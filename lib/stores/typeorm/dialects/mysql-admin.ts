@@ -1,13 +1,13 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { mysqlWords } from '../admin/admin-words.js';
-import { MarkedText, type TableNames, type TextMaker } from '../admin/sql-text.js';
+import { MarkedText, type AdminTables, type TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import { errorField } from '../retry.js';
 import { retryMysql, type MysqlConnection, type MysqlConnections, type MysqlResult } from './mysql-pool.js';
 import { byId, mysqlNowMs, run } from './mysql-statements.js';
 
 export interface MysqlAdminParts {
-  readonly names: TableNames;
+  readonly names: AdminTables;
   readonly connections: () => MysqlConnections;
   readonly checkPayload: (payload: string) => void;
 }

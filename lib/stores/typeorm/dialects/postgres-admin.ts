@@ -1,6 +1,6 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { postgresWords } from '../admin/admin-words.js';
-import type { SqlText, TableNames, TextMaker } from '../admin/sql-text.js';
+import type { SqlText, AdminTables, TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import { errorField } from '../retry.js';
 import type { PgResult } from './postgres-pool.js';
@@ -10,7 +10,7 @@ import { pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 const mostTogether = 50;
 
 export interface PostgresAdminParts {
-  readonly names: () => TableNames;
+  readonly names: () => AdminTables;
   readonly run: (statement: PgStatement) => Promise<PgResult>;
   /** Where other processes are told; undefined tells nobody. */
   readonly channel: () => string | undefined;
@@ -80,14 +80,16 @@ export class PostgresAdmin implements AdminSql {
   }
 }
 
-class PgText extends PgValues implements SqlText {
+export class PgText extends PgValues implements SqlText {
   readonly table: string;
   readonly slots: string;
+  readonly schedules: string;
 
-  constructor({ table, slots }: TableNames) {
+  constructor({ table, slots, schedules }: AdminTables) {
     super();
     this.table = table;
     this.slots = slots;
+    this.schedules = schedules;
   }
 
   now(): string {

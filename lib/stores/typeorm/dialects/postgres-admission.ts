@@ -46,11 +46,19 @@ export function admitAlone(
   parts: PgAdmissionParts,
   jobs: readonly NewJob[],
 ): Promise<readonly EnqueueResult[]> {
-  const run = (client: AdmissionClient): Promise<readonly EnqueueResult[]> =>
-    admitJobs(jobs, new PgAdmission({ client, committed: undefined }, parts, lockPatienceMs), parts.clock);
+  const run = (client: AdmissionClient): Promise<readonly EnqueueResult[]> => admitOn(client, parts, jobs);
   const isSingle = jobs.length === 1 && jobs[0]?.throttle === undefined;
   if (!isSingle) return lane.pass(() => inPgTransaction(pool, run));
   return run({ query: (text, values) => lane.pass(() => pool.query(text, values)) });
+}
+
+/** On a connection of ours; where there are several statements, in the transaction that is open on it. */
+export function admitOn(
+  client: AdmissionClient,
+  parts: PgAdmissionParts,
+  jobs: readonly NewJob[],
+): Promise<readonly EnqueueResult[]> {
+  return admitJobs(jobs, new PgAdmission({ client, committed: undefined }, parts, lockPatienceMs), parts.clock);
 }
 
 /** The ways to the database from within a transaction of the app's. */

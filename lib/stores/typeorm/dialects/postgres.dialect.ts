@@ -13,6 +13,7 @@ import type {
   RecoverRequest,
 } from '../../job-store.js';
 import type { AdminSql } from '../admin/admin-sql.js';
+import type { TextMaker } from '../admin/sql-text.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
 import { toClaimedJob, toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
@@ -24,8 +25,8 @@ import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
-import { PostgresAdmin } from './postgres-admin.js';
-import { admitAlone, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
+import { PgText, PostgresAdmin } from './postgres-admin.js';
+import { admitAlone, admitOn, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
 import { PostgresListener } from './postgres-listener.js';
@@ -48,7 +49,7 @@ import {
   recoverStatement,
 } from './postgres-statements.js';
 import type { PgStatement } from './postgres-values.js';
-import type { SqlDialect } from './sql-dialect.js';
+import type { Firing, SqlDialect } from './sql-dialect.js';
 
 /** Serialization failure and deadlock: the statement was rolled back whole. */
 const passing = ['40001', '40P01'];
@@ -115,9 +116,7 @@ export class PostgresDialect implements SqlDialect {
   }
 
   admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
-    const isPassing = (error: unknown): boolean =>
-      [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
-    return retryPassing(isPassing, () =>
+    return retryPassing(isPassingWait, () =>
       admitAlone({ pool: this.openPool(), lane: this.keyed }, this.admission(), jobs),
     );
   }
@@ -176,6 +175,25 @@ export class PostgresDialect implements SqlDialect {
     return rows.map((row) => toText(row['job_type']));
   }
 
+  async writeTogether(statements: readonly TextMaker[]): Promise<void> {
+    await this.retried(() =>
+      inPgTransaction(this.openPool(), async (client) => {
+        for (const make of statements) await this.write(client, make);
+      }),
+    );
+  }
+
+  fire({ take, job, note }: Firing): Promise<string | undefined> {
+    const run = async (client: PgQueryable): Promise<string | undefined> => {
+      if ((await this.write(client, take)) === 0) return undefined;
+      const [result] = await admitOn(client, this.admission(), [job]);
+      const id = result?.id ?? job.id;
+      if (id !== job.id) await this.write(client, note(id));
+      return id;
+    };
+    return retryPassing(isPassingWait, () => inPgTransaction(this.openPool(), run));
+  }
+
   listen(wake: () => void): () => Promise<void> {
     const { isNotifying, warn } = this.settings;
     if (!isNotifying || this.pool === undefined) return async () => {};
@@ -193,6 +211,11 @@ export class PostgresDialect implements SqlDialect {
 
   private async cancelledAmong(pool: PgPool, leases: readonly Lease[]): Promise<readonly Row[]> {
     return (await say(pool, cancelledStatement(this.names.table, leases))).rows;
+  }
+
+  private async write(client: PgQueryable, make: TextMaker): Promise<number> {
+    const sql = new PgText(this.names);
+    return (await say(client, { text: make(sql), values: sql.list })).rowCount ?? 0;
   }
 
   private run(statement: PgStatement): Promise<PgResult> {
@@ -241,6 +264,11 @@ async function clientOf(runner: QueryRunner): Promise<PgQueryable> {
   const client: unknown = await runner.connect();
   if (isQueryable(client)) return client;
   throw new TypeError('the query runner of the manager has no connection of the pg package');
+}
+
+/** Also that somebody's open transaction holds a key: the next try may find it over. */
+function isPassingWait(error: unknown): boolean {
+  return [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
 }
 
 /** The end of its lease says when the server claimed it. */

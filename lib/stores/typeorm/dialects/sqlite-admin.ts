@@ -1,13 +1,13 @@
 import { guardOf, type AdminSql, type RowChange } from '../admin/admin-sql.js';
 import { sqliteWords } from '../admin/admin-words.js';
-import { MarkedText, type TableNames, type TextMaker } from '../admin/sql-text.js';
+import { MarkedText, type AdminTables, type TextMaker } from '../admin/sql-text.js';
 import type { Row } from '../job-row.js';
 import { errorField } from '../retry.js';
 import type { SqliteGate } from './sqlite-gate.js';
 import { inSqliteTransaction, type SqliteHandle } from './sqlite-handle.js';
 
 export interface SqliteAdminParts {
-  readonly names: TableNames;
+  readonly names: AdminTables;
   readonly gate: SqliteGate;
   readonly now: () => number;
 }
