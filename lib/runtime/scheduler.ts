@@ -32,6 +32,8 @@ const answerMs = 30_000;
 /** Later than this after its rest, and the process has stood still: nobody has watched. */
 const longestStallMs = 3_000;
 const failureRestMs = 1_000;
+/** Somebody may make the first one at run time, in another process. */
+const pollsWithoutSchedules = 10;
 /** Clocks are set and machines sleep, so nobody relies on one long timer. */
 const longestRestMs = 60_000;
 /** A schedule whose job could not be made is tried again after this, in milliseconds. */
@@ -87,7 +89,7 @@ export class Scheduler {
       const store = await this.parts.store();
       await withDeadline(this.declarer.declareNew(store), answerMs);
       const look = await this.look(store);
-      const rests = [look.schedules.length === 0 ? this.parts.pollMs : Math.min(this.parts.pollMs, longestRestMs)];
+      const rests = [this.pollMs(look)];
       for (const schedule of look.schedules) rests.push(await this.turnOne(schedule, look));
       await withDeadline(this.declarer.keepUp(store, look), answerMs);
       const restMs = Math.min(...rests);
@@ -98,6 +100,12 @@ export class Scheduler {
       this.lastLook = undefined;
       return Math.max(this.parts.pollMs, failureRestMs);
     }
+  }
+
+  /** Where there are no schedules at all, a process should cost next to nothing. */
+  private pollMs({ schedules }: Look): number {
+    const { pollMs } = this.parts;
+    return schedules.length === 0 ? pollMs * pollsWithoutSchedules : Math.min(pollMs, longestRestMs);
   }
 
   private async look(store: ScheduleStore): Promise<Look> {
