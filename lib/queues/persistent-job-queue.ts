@@ -266,8 +266,9 @@ export class PersistentJobQueue {
 
   private async halt(): Promise<void> {
     const engine = this.engine;
-    await this.scheduling.stop();
+    const unscheduled = this.scheduling.stop();
     await engine?.stop(this.options.shutdownTimeout, graceMs);
+    await unscheduled;
     this.engine = undefined;
     this.isStarted = false;
   }
