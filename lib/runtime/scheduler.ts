@@ -32,6 +32,7 @@ const answerMs = 30_000;
 /** Later than this after its rest, and the process has stood still: nobody has watched. */
 const longestStallMs = 3_000;
 const failureRestMs = 1_000;
+const failuresToReport = 30;
 /** Somebody may make the first one at run time, in another process. */
 const pollsWithoutSchedules = 10;
 /** Clocks are set and machines sleep, so nobody relies on one long timer. */
@@ -52,35 +53,42 @@ interface Look extends ScheduleLook {
  * one of them. It rests until the next slot, and no longer than a poll, so that changes are seen; an outage only makes it late.
  */
 export class Scheduler {
-  private readonly loop: Loop;
+  private loop: Loop | undefined;
   private readonly declarer: ScheduleDeclarer;
   /** The look before, and how long the rest after it was to be. */
   private lastLook: { readonly now: number; readonly restMs: number } | undefined;
   private isStopping = false;
+  /** In a row. */
+  private failures = 0;
   /** Of each schedule the slot that comes next, for as long as nothing has changed. */
   private readonly nextSlots = new Map<string, { readonly key: string; readonly slot: number }>();
+  /** Of each schedule that others have a start for, since when it stands as it does. */
+  private readonly seenSince = new Map<string, { readonly key: string; readonly at: number }>();
   private readonly faults = new Map<string, { readonly key: string; readonly until: number }>();
 
   constructor(private readonly parts: SchedulerParts) {
-    this.loop = new Loop(() => this.turn(), parts.keepAlive);
     this.declarer = new ScheduleDeclarer(parts);
   }
 
   start(): void {
     this.lastLook = undefined;
     this.isStopping = false;
+    // Of a stop that was not waited for, the loop before may still be in its last turn.
+    this.loop = new Loop(() => this.turn(), this.parts.keepAlive);
     this.loop.start();
   }
 
   wake(): void {
-    this.loop.wake();
+    this.loop?.wake();
   }
 
   /** Lets the turn under way finish, without another slot. Throws what the store throws when it is told. */
   async stop(): Promise<void> {
     this.isStopping = true;
-    if (!this.loop.isActive) return;
-    await this.loop.stop();
+    const { loop } = this;
+    if (loop === undefined) return;
+    this.loop = undefined;
+    await loop.stop();
     await this.declarer.leave(await this.parts.store());
   }
 
@@ -94,10 +102,15 @@ export class Scheduler {
       await withDeadline(this.declarer.keepUp(store, look), answerMs);
       const restMs = Math.min(...rests);
       this.lastLook = { now: look.now, restMs };
+      this.failures = 0;
       return restMs;
-    } catch {
-      // Nobody watched, then. The worker meets the same failure and reports it.
+    } catch (error) {
+      // Nobody watched, then. The worker meets an outage as well and reports it; what lasts may be a matter of schedules alone.
       this.lastLook = undefined;
+      this.failures += 1;
+      if (this.failures === failuresToReport) {
+        this.parts.warn(`schedules cannot be looked at, trying again until they can: ${describeError(error)}`);
+      }
       return Math.max(this.parts.pollMs, failureRestMs);
     }
   }
@@ -123,6 +136,8 @@ export class Scheduler {
     const fault = this.faults.get(schedule.name);
     const isSameFault = fault !== undefined && fault.key === keyOf(schedule);
     if (isSameFault && fault.until > clock.monotonic()) return fault.until - clock.monotonic();
+    const heldMs = this.heldMs(schedule, look);
+    if (heldMs > 0) return heldMs;
     try {
       const next = await this.fireDue(schedule, look);
       this.faults.delete(schedule.name);
@@ -139,6 +154,17 @@ export class Scheduler {
   private isOurs(schedule: StoredSchedule): boolean {
     if (schedule.isPaused || !this.parts.knownTypes().includes(schedule.type)) return false;
     return this.declarer.hasCodeOf(schedule);
+  }
+
+  /** How long missed slots are left to a process that has a start, after an outage and the like: there they are due for all at once. */
+  private heldMs(schedule: StoredSchedule, { now, watchedFrom }: Look): number {
+    const delayMs = this.declarer.delayMs(schedule);
+    if (delayMs === 0) return 0;
+    const seen = this.seenSince.get(schedule.name);
+    const key = keyOf(schedule);
+    const at = seen?.key === key && watchedFrom !== undefined ? seen.at : now;
+    this.seenSince.set(schedule.name, { key, at });
+    return Math.max(0, delayMs / 2 - (now - at));
   }
 
   /** Resolves to the slot that comes next. */

@@ -197,6 +197,24 @@ forEachDatabase((database) => {
     await until(async () => (await stored(rig.dataSource)).get('kept')?.['payload'] === '"old"');
   });
 
+  it('has its payload made by the newest process where the text of the function is the same, and by another one after it', async () => {
+    const says = (label: string) => (): string => label;
+    await deploy(({ schedules }) => schedules.declare('kept', { ...hourly, payload: says('old') }));
+    await until(async () => (await stored(rig.dataSource)).size === 1);
+    const { generation: before } = (await stored(rig.dataSource)).get('kept') ?? {};
+    const newest = await deploy(({ schedules }) => schedules.declare('kept', { ...hourly, payload: says('new') }));
+    await until(async () => (await stored(rig.dataSource)).get('kept')?.['generation'] !== before);
+
+    await backdate(rig.dataSource, 1);
+    await until(() => ran.length === 1);
+    await newest.close();
+    await until(async () => (await stored(rig.dataSource)).get('kept')?.['generation'] === before);
+    await backdate(rig.dataSource, 1);
+    await until(() => ran.length === 2);
+
+    expect(ran).toEqual(['new', 'old']);
+  });
+
   it('cannot be changed or removed at run time where it stands in code, only paused', async () => {
     const queue = await deploy(({ schedules }) => schedules.declare('digest', { ...hourly, payload: () => 'made' }));
     const other = await rig.queue();

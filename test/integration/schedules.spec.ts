@@ -76,13 +76,13 @@ forEachDatabase(
 
       app.signal('SIGSTOP');
       const stoppedAt = Date.now();
-      await until(() => Date.now() > stoppedAt + 4_500);
+      await until(() => Date.now() > stoppedAt + 3_700);
       const continuedAt = Date.now();
       app.signal('SIGCONT');
       await until(async () => (await slots(rig)).some((slot) => slot > continuedAt));
       await app.end('SIGTERM');
       const endedAt = Date.now();
-      await until(() => Date.now() > endedAt + 2_500);
+      await until(() => Date.now() > endedAt + 1_500);
       const again = await rig.start({ schedules });
       const startedAt = Date.now();
       await until(async () => (await slots(rig)).some((slot) => slot > startedAt));
@@ -113,7 +113,7 @@ forEachDatabase(
       await until(async () => (await rig.rows()).length === 0);
       const count = (await notes(rig)).length;
       const removedAt = Date.now();
-      await until(() => Date.now() > removedAt + 2_200);
+      await until(() => Date.now() > removedAt + 1_200);
 
       const fired = await slots(rig);
       expect(new Set(fired).size).toBe(fired.length);
