@@ -22,9 +22,12 @@ export type {
 } from './admin/job-statistics.js';
 export type { JobRecord } from './admin/job-record.js';
 export type { CountsByState, JobCount, JobCounts, JobProcess } from './admin/overview.js';
+export type { ScheduleRecord } from './admin/schedule-record.js';
 export { JobHandler } from './handlers/job-handler.decorator.js';
 export type { HandlerDecorator, JobHandlerOptions } from './handlers/job-handler.decorator.js';
 export type { RegisterOptions } from './handlers/handler-options.js';
+export { JobSchedule } from './handlers/job-schedule.decorator.js';
+export type { JobScheduleOptions } from './handlers/job-schedule.decorator.js';
 export { OnJobEvent } from './handlers/on-job-event.decorator.js';
 export type { ListenerDecorator, OnJobEventOptions } from './handlers/on-job-event.decorator.js';
 export { JobsModule } from './jobs.module.js';
@@ -43,8 +46,10 @@ export type { ThrottleOptions, UniqueOptions } from './model/duplicates.js';
 export type { DueOptions, EnqueueOptions, ExpiryOptions, SubmitOptions } from './model/enqueue-options.js';
 export type { EnqueueOutcome, EnqueueResult } from './model/enqueue-result.js';
 export {
+  DeclaredScheduleError,
   DuplicateHandlerError,
   DuplicateJobsModuleError,
+  DuplicateScheduleError,
   InvalidHandlerError,
   InvalidJobTypeError,
   InvalidManagerError,
@@ -54,6 +59,7 @@ export {
   JobsError,
   MiddlewareError,
   MissingDataSourceError,
+  MissingPackageError,
   PayloadTooLargeError,
   PersistentQueueDisabledError,
   QueueClosedError,
@@ -62,6 +68,7 @@ export {
   StoreError,
   TransactionWaitError,
   UnknownJobTypeError,
+  UnknownScheduleError,
   UnsupportedDatabaseError,
 } from './model/errors.js';
 export type { AbortCause, PayloadIssue } from './model/errors.js';
@@ -83,6 +90,14 @@ export type { HandlerPolicyOptions } from './model/handler-policy.js';
 export type { JobProgress } from './model/job-progress.js';
 export type { JobLog, JobLogLine } from './model/log-lines.js';
 export type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';
+export type { MisfirePolicy, OverlapPolicy, ScheduleSource } from './model/schedule.js';
+export type {
+  DeclaredScheduleOptions,
+  ScheduledEnqueueOptions,
+  ScheduleOptions,
+  SchedulePayload,
+  ScheduleRules,
+} from './model/schedule-options.js';
 export type { RetentionOptions } from './model/retention.js';
 export type { BackoffFunction, BackoffKind, BackoffOptions } from './model/retry-policy.js';
 export { Discard, RetryAfter, Snooze } from './model/steering.js';
@@ -90,6 +105,7 @@ export type { BatchOptions, ChainStep, EnqueuedBatch, FollowUps } from './queues
 export { JobQueue } from './queues/job-queue.js';
 export type { MemoryRequest } from './queues/memory-batch.js';
 export type { MemoryJob } from './queues/memory-job-maker.js';
+export { JobSchedules } from './queues/job-schedules.js';
 export { PersistentJobQueue } from './queues/persistent-job-queue.js';
 export type { JobRequest } from './queues/job-request.js';
 export type { DueJob } from './stores/job-queries.js';

@@ -6,6 +6,8 @@ import { HandlerExplorer } from './handlers/handler-explorer.js';
 import { HandlerRegistry, type Handler } from './handlers/handler-registry.js';
 import { DataSourceFinder } from './jobs.data-source.js';
 import { refuseScopedGlobals } from './jobs.enhancers.js';
+import { ModuleSchedules, type ScheduledQueues } from './jobs.schedules.js';
+import { SchedulerRegistryMirror } from './jobs.scheduler-registry.js';
 import { connectEventEmitter, moduleEvents, type ModuleEvents } from './jobs.events.js';
 import { startLastStopFirst } from './jobs.hook-order.js';
 import { disabledError, JobsRegistrations } from './jobs.registrations.js';
@@ -39,6 +41,7 @@ interface JobsModuleContext extends ModuleEvents {
   readonly modules: ModulesContainer;
   readonly registry: HandlerRegistry;
   readonly explorer: HandlerExplorer;
+  readonly schedules: ModuleSchedules;
   readonly sink: LogSink;
   /** Absent where the persistent queue is switched off. */
   readonly dataSource: DataSourceFinder | undefined;
@@ -95,6 +98,7 @@ const contextProvider: FactoryProvider<JobsModuleContext> = {
       modules,
       registry,
       explorer,
+      schedules: new ModuleSchedules({ modules, instance, sink }),
       ...moduleEvents({ modules, instance, sink, onRefused }),
       sink,
       dataSource,
@@ -136,14 +140,17 @@ function adminProvider(name: string): FactoryProvider<JobsAdmin | undefined> {
 }
 
 function queueParts(
-  { registry, sink, explorer, listeners, events, options }: JobsModuleContext,
+  { registry, sink, explorer, listeners, schedules, events, options, modules }: JobsModuleContext,
   queue: QueueKind,
 ): QueueParts {
   const beforeClaim = (): void => {
     explorer.refresh();
     listeners.refresh();
+    schedules.explorer.refresh();
   };
-  return { registry, sink, beforeClaim, events: events[queue], instance: options.name };
+  const mirror = new SchedulerRegistryMirror(modules, sink);
+  const onSchedules: QueueParts['onSchedules'] = (seen) => mirror.show(seen);
+  return { registry, sink, beforeClaim, events: events[queue], instance: options.name, onSchedules };
 }
 
 /** How the persistent queue comes to its store; one that is switched off learns why it has none. */
@@ -171,7 +178,10 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
         memory: memory instanceof JobQueue ? memory : undefined,
         persistent: isPersistent ? persistent : undefined,
         autoStart: options.autoStart,
-        discover: () => discover(context),
+        discover: async () => {
+          await discover(context);
+          await context.schedules.discover(scheduledQueues(options, { memory, persistent }));
+        },
         siblings: () => new JobsRegistrations(modules).runtimes(),
         logError: (message) => sink.error(message),
       });
@@ -198,6 +208,20 @@ async function discover(context: JobsModuleContext): Promise<void> {
   registrations.refuseUnknownInstances('@OnJobEvent', listeners.boundInstances());
   warnOfUnknownPolicies(context);
   await Promise.all(handlers.map(async ({ type, policy }) => policy.schema?.prepare?.(type)));
+}
+
+/** A test double in the place of a queue has no schedules, and those that it would have go nowhere else. */
+function scheduledQueues(
+  options: ResolvedModuleOptions,
+  queues: Readonly<Record<QueueKind, unknown>>,
+): ScheduledQueues {
+  return {
+    isPersistent: options.persistent !== false,
+    schedulesOf: (kind) => {
+      const queue = queues[kind];
+      return queue instanceof JobQueue || queue instanceof PersistentJobQueue ? queue.schedules : undefined;
+    },
+  };
 }
 
 /** A policy for a type that is misspelt would do nothing; but another process may have its handler, or a module that comes later. */

@@ -62,6 +62,12 @@ export class JobsRegistrations {
     if (injector !== undefined) throw disabledError(name, String(injector.name));
   }
 
+  /** The module that has what is bound to none: the one without a name, else the first. */
+  main(): string | undefined {
+    const names = this.names();
+    return names.find((name) => name === defaultInstanceName) ?? names[0];
+  }
+
   private names(): readonly string[] {
     return this.all()
       .map(nameOf)

@@ -4,6 +4,8 @@ import { JobsModule } from 'nestjs-jobs';
 import { configToken, type Config } from './config.js';
 import { dataSourceOptions } from './database/data-source-options.js';
 import { Transactions } from './database/transactions.js';
+import { DigestController } from './digest/digest.controller.js';
+import { NightlyDigest } from './digest/nightly-digest.js';
 import { JobTable, jobTableName } from './jobs/job-table.js';
 import { JobsController } from './jobs/jobs.controller.js';
 import { DemoMailboxes } from './mail/demo-mailboxes.js';
@@ -25,7 +27,7 @@ export class AppModule {
         TypeOrmModule.forFeature([User]),
         JobsModule.forRoot({ persistent: { tableName: jobTableName, lease: config.leaseMs } }),
       ],
-      controllers: [SignupController, StatsController, JobsController],
+      controllers: [SignupController, StatsController, JobsController, DigestController],
       providers: [
         { provide: configToken, useValue: config },
         Transactions,
@@ -34,6 +36,7 @@ export class AppModule {
         DemoMailboxes,
         PostOffice,
         Mailer,
+        NightlyDigest,
         JobTable,
       ],
     };

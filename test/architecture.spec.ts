@@ -28,6 +28,7 @@ const nestInsiders = [
   'handlers/handler-host.ts',
   'handlers/listener-explorer.ts',
   'handlers/method-explorer.ts',
+  'handlers/schedule-explorer.ts',
 ];
 
 /** Packages that only some places may know. Node's own modules and `uuid` are free to all. */
@@ -35,6 +36,7 @@ const packagePlaces: Readonly<Record<string, (path: string) => boolean>> = {
   '@nestjs/core': (path) => isFront(path) || nestInsiders.includes(path),
   'class-transformer': (path) => path === 'handlers/class-check.ts',
   'class-validator': (path) => path === 'handlers/class-check.ts',
+  cron: (path) => path === 'runtime/cron-times.ts',
   rxjs: (path) => path.startsWith('observe/') || path.startsWith('queues/'),
   '@nestjs/common': (path) => !path.startsWith('model/'),
   typeorm: (path) => path.startsWith('stores/typeorm/'),

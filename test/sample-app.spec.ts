@@ -220,6 +220,20 @@ forEachDatabase(
       await until(async () => isEqual(await statistics(), { 'one.example': 1 }));
     });
 
+    it('sends a digest of the day each night, and one now for those who ask', async () => {
+      const url = await urlOf(startSample(database, ['--serve']));
+      await signUp(url, { name: 'Ada', email: 'ada@one.example' });
+      await until(async () => (await fetch(`${url}/digest`)).ok);
+
+      const runs = (await (await fetch(`${url}/digest`)).json()) as readonly string[];
+      const asked = await fetch(`${url}/digest`, { method: 'POST' });
+
+      expect(runs.map((run) => /T2[01]:00:00.000Z$/.test(run))).toEqual([true, true, true]);
+      expect(asked.status).toBe(202);
+      await until(async () => (await readMails()).some((mail) => /^Subject: Signups today: 1/m.test(mail)));
+      expect((await readMails()).find((mail) => mail.includes('team@sample-app.example'))).toContain('- Ada');
+    });
+
     it('takes a free port when its own is taken, and says so', async () => {
       const server = createServer();
       cleanUp = () => server.close();

@@ -36,12 +36,14 @@ import {
   type JobStatistics,
   type StatisticsOptions,
 } from './job-statistics.js';
+import type { ScheduleRecord } from './schedule-record.js';
 
 export interface JobsAdminParts {
   /** The store of the queue, opened on demand. */
   readonly queries: () => Promise<JobQueries>;
   readonly pauses: () => Promise<Pauses>;
   readonly statistics: () => Promise<Statistics>;
+  readonly schedules: () => Promise<readonly ScheduleRecord[]>;
   /** Ends attempts of this process that run under these claims. */
   readonly onCancelled: (claims: readonly Lease[]) => void;
   readonly batches: () => Promise<Pick<BatchStore, 'find'>>;
@@ -236,6 +238,11 @@ export class JobsAdmin {
   /** Lets jobs be claimed again. Says whether they were paused. @throws InvalidOptionError | InvalidJobTypeError */
   async resume(target: PauseOptions): Promise<boolean> {
     return (await this.parts.pauses()).resume(resolvePause(target));
+  }
+
+  /** Recurring jobs: their times, their next and last slot, whether they are paused, how often one was passed over. */
+  schedules(): Promise<readonly ScheduleRecord[]> {
+    return this.parts.schedules();
   }
 
   /** What is paused: types and queues. */

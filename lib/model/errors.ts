@@ -88,6 +88,26 @@ export class SchemaError extends JobsError {
   readonly code = 'JOBS_SCHEMA';
 }
 
+/** A package that is needed for what is asked for is not installed; the message names it. */
+export class MissingPackageError extends JobsError {
+  readonly code = 'JOBS_MISSING_PACKAGE';
+}
+
+/** There is no schedule of this name. */
+export class UnknownScheduleError extends JobsError {
+  readonly code = 'JOBS_UNKNOWN_SCHEDULE';
+}
+
+/** A schedule that stands in code cannot be changed or removed at run time, and its payload function runs only where that code does. */
+export class DeclaredScheduleError extends JobsError {
+  readonly code = 'JOBS_DECLARED_SCHEDULE';
+}
+
+/** Two schedules in the code have one name. */
+export class DuplicateScheduleError extends JobsError {
+  readonly code = 'JOBS_DUPLICATE_SCHEDULE';
+}
+
 /** The queue was joined, stopped for good or closed, and takes no more jobs. */
 export class QueueClosedError extends JobsError {
   readonly code = 'JOBS_QUEUE_CLOSED';

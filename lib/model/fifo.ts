@@ -36,6 +36,10 @@ export class Fifo<T> {
     return item;
   }
 
+  some(matches: (item: T) => boolean): boolean {
+    return this.values().some(matches);
+  }
+
   /** Takes out the first item that matches, wherever it waits; looks at all of them in turn. */
   remove(matches: (item: T) => boolean): T | undefined {
     for (let at = this.head; at < this.items.length; at++) {

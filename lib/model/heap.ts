@@ -31,6 +31,10 @@ export class Heap<T> {
     return first;
   }
 
+  some(matches: (item: T) => boolean): boolean {
+    return this.items.some(matches);
+  }
+
   /** Takes out the first item that matches, wherever it lies; looks at all of them. */
   remove(matches: (item: T) => boolean): T | undefined {
     const at = this.items.findIndex(matches);

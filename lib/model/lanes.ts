@@ -25,6 +25,10 @@ export class Lanes<T> {
     return undefined;
   }
 
+  some(matches: (item: T) => boolean): boolean {
+    return [...this.lanes.values()].some((lane) => lane.some(matches));
+  }
+
   /** Takes out the first item that matches. */
   remove(matches: (item: T) => boolean): T | undefined {
     for (const lane of this.lanes.values()) {

@@ -48,6 +48,13 @@ export class Enqueuer {
     return this.layers.around(described, store);
   }
 
+  /** A job of a schedule: nobody calls for it, so there is no middleware and no transaction around. @throws as `place` does. */
+  async make(type: string, payload: unknown, options: unknown): Promise<NewJob> {
+    const job = this.maker.make(type, payload, options);
+    await this.maker.check(job);
+    return job;
+  }
+
   private async storeOne(type: string, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueueResult> {
     const job = this.maker.make(type, payload, options);
     const checking = this.maker.check(job);

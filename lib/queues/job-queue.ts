@@ -1,6 +1,4 @@
 import type { Observable } from 'rxjs';
-import { Executor } from '../execution/executor.js';
-import { makeRunWrapper } from '../execution/run-wrapper.js';
 import type { RegisterOptions } from '../handlers/handler-options.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { BatchRecord } from '../model/batch.js';
@@ -22,12 +20,9 @@ import type {
 import type { NewJob } from '../model/job.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
 import type { PayloadSchema, SchemaOutput } from '../model/payload-schema.js';
-import { attachJobLog, attemptLogger, jobsLogger } from '../observe/job-log.js';
-import { ClaimDesk } from '../runtime/claim-desk.js';
-import { NoteWriter } from '../runtime/note-writer.js';
-import { SuspectSeat } from '../runtime/suspect-seat.js';
+import { attachJobLog, jobsLogger, type LogSink } from '../observe/job-log.js';
 import { Watch } from '../runtime/watch.js';
-import { Worker } from '../runtime/worker.js';
+import type { Worker } from '../runtime/worker.js';
 import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
 import {
@@ -38,13 +33,15 @@ import {
   type EnqueuedBatch,
   type FollowUps,
 } from './batch-request.js';
-import { ConcurrencyLimits } from './concurrency-limits.js';
-import { EnqueueLayers } from './enqueue-layers.js';
 import { describeMemoryBatch, memoryBatch, type MemoryRequest } from './memory-batch.js';
-import { MemoryJobMaker, type MemoryJob } from './memory-job-maker.js';
-import { describeWork, memoryWorkerSettings } from './memory-work.js';
+import { largestPayload, MemoryJobMaker, type MemoryJob } from './memory-job-maker.js';
+import { describeWork } from './memory-work.js';
+import { EnqueueLayers } from './enqueue-layers.js';
+import type { JobSchedules } from './job-schedules.js';
+import { makeMemoryWorker } from './memory-worker.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
+import { memoryScheduling, type Scheduling } from './scheduling.js';
 
 /**
  * Runs jobs in this process: functions, job objects, and payloads for registered handlers. Fast and without any
@@ -53,12 +50,16 @@ import { registerFunction } from './register.js';
 export class JobQueue {
   /** The handlers that `submit('type', payload)` runs. */
   readonly handlers: HandlerRegistry;
+  /** Recurring jobs, kept in memory: they begin with this process and end with it, and keep it from ending by itself. */
+  readonly schedules: JobSchedules;
   private readonly options: ResolvedMemoryOptions;
   private readonly events: JobEvents;
   private readonly clock: Clock;
   private readonly store: MemoryStore;
   private readonly watch = new Watch();
   private readonly layers: EnqueueLayers | undefined;
+  private readonly sink: LogSink;
+  private readonly scheduling: Scheduling;
   private worker: Worker | undefined;
   private isClosed = false;
   private isCut = false;
@@ -80,9 +81,20 @@ export class JobQueue {
     this.store = new MemoryStore(this.clock, () => this.watch.notify());
     const isStarted = (): boolean => this.worker !== undefined;
     this.maker = new MemoryJobMaker({ options: this.options, handlers: this.handlers, isStarted });
-    const sink = parts.sink ?? jobsLogger();
-    this.layers = EnqueueLayers.of(this.options.middleware, sink);
-    attachJobLog(this.events, sink, 'memory');
+    this.sink = parts.sink ?? jobsLogger();
+    this.layers = EnqueueLayers.of(this.options.middleware, this.sink);
+    attachJobLog(this.events, this.sink, 'memory');
+    this.scheduling = memoryScheduling({
+      clock: this.clock,
+      sink: this.sink,
+      onSchedules: parts.onSchedules,
+      maxPayloadSize: largestPayload,
+      knownTypes: () => this.handlers.types(),
+      makeJob: (type, payload, given) => this.maker.make(type, [payload, given]),
+      add: (job) => this.add(job).id,
+      holds: (id) => this.store.holds(id),
+    });
+    this.schedules = this.scheduling.schedules;
     void this.store.listen(() => this.worker?.wake());
     if (parts.autoStart ?? true) this.start();
   }
@@ -179,8 +191,10 @@ export class JobQueue {
     if (this.worker !== undefined) return;
     this.isClosed = false;
     this.isCut = false;
-    this.worker = this.makeWorker();
+    const { events, clock, store, options, handlers, sink } = this;
+    this.worker = makeMemoryWorker({ events, clock, store, options, handlers, sink });
     this.worker.start(this.options.workers);
+    this.scheduling.start();
   }
 
   /** Stops accepting jobs and resolves when all that wait and run are done, retries included. */
@@ -240,6 +254,11 @@ export class JobQueue {
     }
   }
 
+  private add(job: NewJob): EnqueueResult {
+    this.refuse(1);
+    return this.store.add(job);
+  }
+
   /** One ending at a time: a stop cuts a join short that would take too long. */
   private drain(): Promise<void> {
     this.ending ??= this.finish().finally(() => (this.ending = undefined));
@@ -247,34 +266,14 @@ export class JobQueue {
   }
 
   private async finish(): Promise<void> {
+    const unscheduled = this.scheduling.stop();
     await this.watch.until(() => this.isCut || this.store.size === 0);
     this.isClosed = true;
     const waiting = this.store.clear();
     await this.worker?.stop(0, graceMs);
+    await unscheduled;
     this.worker = undefined;
     const count = waiting + this.store.clear();
     if (count > 0) this.events.emit('dropped', { count });
-  }
-
-  private makeWorker(): Worker {
-    const { events, clock, store, options, handlers } = this;
-    const sink = this.parts.sink ?? jobsLogger();
-    const limits = new ConcurrencyLimits(handlers, options.handlers);
-    const parts = {
-      store,
-      events,
-      clock,
-      executor: new Executor(handlers, options, { wrap: makeRunWrapper(options) }),
-      makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
-      keeper: undefined,
-      notes: new NoteWriter(store, events),
-      desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
-      seat: new SuspectSeat(),
-      claimTypes: () => undefined,
-      limits: () => limits.get(),
-      held: () => worker.held(),
-    };
-    const worker: Worker = new Worker(parts, memoryWorkerSettings);
-    return worker;
   }
 }

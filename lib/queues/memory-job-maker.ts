@@ -36,7 +36,7 @@ export interface MemoryJobMakerParts {
 }
 
 /** Payloads stay in this process, so only nonsense is refused. */
-const largestPayload = 1_073_741_824;
+export const largestPayload = 1_073_741_824;
 
 /** Makes memory jobs of what callers of `submit` give. */
 export class MemoryJobMaker {

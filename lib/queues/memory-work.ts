@@ -3,16 +3,6 @@ import { InvalidHandlerError } from '../model/errors.js';
 import type { EnqueuedJob } from '../model/job-middleware.js';
 import type { PayloadCheck } from '../model/payload-check.js';
 import { decodePayload } from '../model/payload.js';
-import type { WorkerSettings } from '../runtime/worker-parts.js';
-
-/** The store tells of every due job, and leases never end. */
-export const memoryWorkerSettings: WorkerSettings = {
-  pollMs: Infinity,
-  leaseMs: 0,
-  prefetch: 256,
-  maxInterruptions: Infinity,
-  owner: 'memory',
-};
 
 /** @throws InvalidHandlerError for a handler that needs a database. */
 export function refuseTransactional(handler: Handler | undefined): void {

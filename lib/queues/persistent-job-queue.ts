@@ -33,10 +33,12 @@ import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
 import { resolveBatch, resolveChain, type BatchOptions, type ChainStep, type EnqueuedBatch } from './batch-request.js';
 import { Enqueuer } from './enqueuer.js';
 import type { JobRequest } from './job-request.js';
+import type { JobSchedules } from './job-schedules.js';
 import { adminOf } from './queue-admin.js';
 import { graceMs, publisherOf, type PersistentQueueParts, type QueueParts } from './queue-parts.js';
 import { makePersistentEngine } from './persistent-engine.js';
 import { registerFunction } from './register.js';
+import { persistentScheduling, type Scheduling } from './scheduling.js';
 import { StoreDoor, type OpenedStore } from './store-door.js';
 import { storeSettings } from './store-settings.js';
 
@@ -48,12 +50,15 @@ export class PersistentJobQueue {
   readonly handlers: HandlerRegistry;
   /** Looks at the jobs in the table and controls them. */
   readonly admin: JobsAdmin;
+  /** Recurring jobs. */
+  readonly schedules: JobSchedules;
   private readonly options: ResolvedPersistentOptions;
   private readonly events: JobEvents;
   private readonly clock: Clock;
   private readonly sink: LogSink;
   private readonly door: StoreDoor;
   private readonly enqueuer: Enqueuer;
+  private readonly scheduling: Scheduling;
   private engines = 0;
   private engine: Engine | undefined;
   private isStarted = false;
@@ -79,7 +84,11 @@ export class PersistentJobQueue {
     this.door = new StoreDoor(parts.openStore);
     const { options: resolved, handlers, door, sink } = this;
     this.enqueuer = new Enqueuer({ options: resolved, handlers, door, sink });
-    this.admin = adminOf({ door, handlers, options: resolved, engine: () => this.engine });
+    const { enqueuer, clock } = this;
+    const { onSchedules } = parts;
+    this.scheduling = persistentScheduling({ options: resolved, handlers, door, enqueuer, clock, sink, onSchedules });
+    this.schedules = this.scheduling.schedules;
+    this.admin = adminOf({ door, handlers, options: resolved, schedules: this.schedules, engine: () => this.engine });
   }
 
   /**
@@ -260,10 +269,12 @@ export class PersistentJobQueue {
     this.door.refuseIfClosed();
     const change = ++this.changes;
     await this.stopping;
+    await this.scheduling.prepare();
     const opened = await this.door.ready();
     if (change !== this.changes || this.isStarted) return;
     this.isStarted = true;
     this.engineOf(opened).start(workers);
+    this.scheduling.start();
   }
 
   /**
@@ -289,7 +300,9 @@ export class PersistentJobQueue {
 
   private async halt(): Promise<void> {
     const engine = this.engine;
+    const unscheduled = this.scheduling.stop();
     await engine?.stop(this.options.shutdownTimeout, graceMs);
+    await unscheduled;
     this.engine = undefined;
     this.isStarted = false;
   }

@@ -1,3 +1,4 @@
+import type { JobSchedules } from './job-schedules.js';
 import { JobsAdmin } from '../admin/jobs-admin.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import { mergePolicies, type HandlerPolicies } from '../model/handler-policy.js';
@@ -8,16 +9,18 @@ export interface QueueAdminParts {
   readonly door: StoreDoor;
   readonly handlers: HandlerRegistry;
   readonly options: { readonly maxPayloadSize: number; readonly handlers: HandlerPolicies };
+  readonly schedules: JobSchedules;
   /** That of the queue, while there is one: it hears at once of what is done to jobs that it runs. */
   readonly engine: () => Engine | undefined;
 }
 
 /** The admin of a persistent queue. */
-export function adminOf({ door, handlers, options, engine }: QueueAdminParts): JobsAdmin {
+export function adminOf({ door, handlers, options, schedules, engine }: QueueAdminParts): JobsAdmin {
   return new JobsAdmin({
     queries: async () => (await door.ready()).store.queries,
     pauses: async () => (await door.ready()).store.pauses,
     statistics: async () => (await door.ready()).store.statistics,
+    schedules: () => schedules.list(),
     batches: async () => (await door.ready()).store.batches,
     onCancelled: (claims) => engine()?.cancel(claims),
     onBatches: (ids) => engine()?.batchesChanged(ids),

@@ -6,6 +6,10 @@ import type { QueueKind } from '../model/job-event.js';
 import { JobEventPublisher } from '../observe/job-event-publisher.js';
 import { jobsLogger, type LogSink } from '../observe/job-log.js';
 import type { AdministeredStore } from '../stores/job-store.js';
+import type { ScheduleDefinition } from '../model/schedule.js';
+
+/** When a schedule fires. */
+export type ScheduleTimes = Pick<ScheduleDefinition, 'name' | 'cron' | 'timeZone'>;
 
 /** What a queue can be given from outside; what is left out it makes for itself. */
 export interface QueueParts {
@@ -18,6 +22,8 @@ export interface QueueParts {
   readonly sink?: LogSink | undefined;
   /** Called before each claim and each submit by type, so that handlers which turned up meanwhile can be registered. */
   readonly beforeClaim?: (() => void) | undefined;
+  /** Called with the schedules that this process sees, whenever it has looked at them, and with none when it stops. */
+  readonly onSchedules?: ((schedules: readonly ScheduleTimes[]) => void) | undefined;
   /** Whether the memory queue starts by itself. Default true. */
   readonly autoStart?: boolean | undefined;
 }

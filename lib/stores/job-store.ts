@@ -6,6 +6,7 @@ import type { Pauses } from './pauses.js';
 import type { Statistics } from './statistics.js';
 import type { JobTransaction } from '../model/job-transaction.js';
 import type { JobQueries } from './job-queries.js';
+import type { ScheduleStore } from './schedule-store.js';
 import type { Outcome } from '../model/outcome.js';
 
 /** The outcome of one attempt, on its way to the store. */
@@ -185,6 +186,7 @@ export interface AdministeredStore extends JobStore {
   readonly pauses: Pauses;
   readonly statistics: Statistics;
   readonly batches: BatchStore;
+  readonly schedules: ScheduleStore;
 }
 
 /** What must be looked after all the time, whoever claims. */

@@ -10,6 +10,10 @@ What to try next, from another terminal:
     curl ${url}/jobs
     curl ${url}/stats
 
+  See when the nightly digest comes, and have one sent now:
+    curl ${url}/digest
+    curl -X POST ${url}/digest
+
   Stop it by Ctrl-C, or it would send the mail itself. Start it with mails that take 20 s, kill it in the middle of one,
   and start it again: the mail is sent all the same. (Who has signed up cannot again: take another address next time.)
     SLOW=20000 npm run sample -- --serve

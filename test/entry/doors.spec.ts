@@ -23,9 +23,11 @@ const doors = {
   '.': {
     file: 'index.ts',
     values: [
+      'DeclaredScheduleError',
       'Discard',
       'DuplicateHandlerError',
       'DuplicateJobsModuleError',
+      'DuplicateScheduleError',
       'InjectJobQueue',
       'InjectJobsAdmin',
       'InjectPersistentJobQueue',
@@ -37,11 +39,14 @@ const doors = {
       'JobAbortedError',
       'JobHandler',
       'JobQueue',
+      'JobSchedule',
+      'JobSchedules',
       'JobsAdmin',
       'JobsError',
       'JobsModule',
       'MiddlewareError',
       'MissingDataSourceError',
+      'MissingPackageError',
       'OnJobEvent',
       'PayloadTooLargeError',
       'PersistentJobQueue',
@@ -54,6 +59,7 @@ const doors = {
       'StoreError',
       'TransactionWaitError',
       'UnknownJobTypeError',
+      'UnknownScheduleError',
       'UnsupportedDatabaseError',
       'getJobQueueToken',
       'getJobsAdminToken',
@@ -73,6 +79,7 @@ const doors = {
       'ControlResult',
       'CountOptions',
       'CountsByState',
+      'DeclaredScheduleOptions',
       'DueJob',
       'DueOptions',
       'EnqueueOptions',
@@ -107,6 +114,7 @@ const doors = {
       'JobProgress',
       'JobRecord',
       'JobRequest',
+      'JobScheduleOptions',
       'JobState',
       'JobStatistics',
       'JobTally',
@@ -119,7 +127,9 @@ const doors = {
       'MemoryJob',
       'MemoryQueueOptions',
       'MemoryRequest',
+      'MisfirePolicy',
       'OnJobEventOptions',
+      'OverlapPolicy',
       'PauseOptions',
       'PauseTarget',
       'PayloadArguments',
@@ -134,6 +144,12 @@ const doors = {
       'RegisterOptions',
       'RetentionOptions',
       'RetryManyOptions',
+      'ScheduleOptions',
+      'SchedulePayload',
+      'ScheduleRecord',
+      'ScheduleRules',
+      'ScheduleSource',
+      'ScheduledEnqueueOptions',
       'StandardIssue',
       'StandardResult',
       'StandardSchema',
@@ -179,6 +195,14 @@ describe('the main door, where TypeORM is absent', () => {
   it('says at start what the persistent queue needs', async () => {
     expect(await runNode(...typeOrmAbsent, 'test/entry/persistent.app.ts')).toMatch(
       /^JOBS_MISSING_DATA_SOURCE: .*persistent: false/,
+    );
+  });
+});
+
+describe('the main door, where cron is absent', () => {
+  it('says at start what schedules need', async () => {
+    expect(await runNode('--import', './test/entry/cron-absent.mjs', 'test/entry/schedule.app.ts')).toBe(
+      "JOBS_MISSING_PACKAGE: schedules need the package 'cron', which comes with @nestjs/schedule: npm install @nestjs/schedule",
     );
   });
 });

@@ -16,17 +16,21 @@ for (const name of (['postgres', 'mysql'] as const).filter(isWanted)) {
     let rig: Rig;
     let app: RigApp;
     let outageMs = 0;
+    /** While it was away. */
+    let outage = { from: 0, to: 0 };
 
     beforeAll(async () => {
       server = await OwnServer.create(name);
       rig = await Rig.create(server);
-      app = await rig.start();
+      app = await rig.start({ schedules: [{ name: 'tick', cron: '* * * * * *' }] });
       await rig.enqueue([]);
       await until(async () => (await rig.rows()).length === 0);
       const since = performance.now();
       await server.stop();
+      const from = Date.now();
       await until(() => server.knocks >= knocks, { within: 60_000 });
       outageMs = performance.now() - since;
+      outage = { from, to: Date.now() };
       await server.start();
     }, 180_000);
 
@@ -41,6 +45,18 @@ for (const name of (['postgres', 'mysql'] as const).filter(isWanted)) {
       await until(async () => (await rig.count('done', id)) === 1);
     });
 
+    it('its schedule goes on, and catches up one slot of the outage', async () => {
+      const slots = async (): Promise<readonly number[]> =>
+        (await rig.effects())
+          .filter(({ what }) => what.startsWith('slot '))
+          .map(({ what }) => Date.parse(what.slice('slot '.length)));
+      await until(async () => (await slots()).filter((slot) => slot > outage.to).length >= 2, { within: 60_000 });
+
+      const fired = await slots();
+      expect(fired.filter((slot) => slot > outage.from && slot < outage.to).length).toBeLessThanOrEqual(1);
+      expect(new Set(fired).size).toBe(fired.length);
+    });
+
     it('the outage is reported once, and its end', async () => {
       await app.prints('the job store answers again');
 
@@ -53,7 +69,7 @@ for (const name of (['postgres', 'mysql'] as const).filter(isWanted)) {
     });
 
     it('nobody hammers at its door meanwhile', () => {
-      // Four parts knock, each with pauses of its own; a tight loop knocks a thousand times a second.
+      // Five parts knock, each with pauses of its own; a tight loop knocks a thousand times a second.
       expect(outageMs / server.knocks).toBeGreaterThan(20);
     });
   });

@@ -2,6 +2,7 @@
 export const docsPrelude = `
 type Jobs = typeof import('nestjs-jobs');
 declare const JobHandler: Jobs['JobHandler'];
+declare const JobSchedule: Jobs['JobSchedule'];
 declare const OnJobEvent: Jobs['OnJobEvent'];
 type JobEvent<K extends JobEventKind = JobEventKind> = import('nestjs-jobs').JobEvent<K>;
 type JobEventKind = import('nestjs-jobs').JobEventKind;

@@ -18,6 +18,7 @@ const tables = {
   slots: 'rws_jobs_slots',
   statistics: 'rws_jobs_statistics',
   batches: 'rws_jobs_batches',
+  schedules: 'rws_jobs_schedules',
 };
 
 const explaining: Readonly<Record<'postgres' | 'mysql' | 'sqlite', (dataSource: DataSource) => AdminSql>> = {

@@ -76,6 +76,11 @@ export class MemoryStore implements JobStore {
     return this.batches.add(batch);
   }
 
+  /** Whether the job of this id waits or runs; looks at all of them. */
+  holds(id: string): boolean {
+    return this.line.has(id) || [...this.running.values()].some((job) => job.id === id);
+  }
+
   /** Takes out a job that waits or runs. Returns where it was: of a running one its claim, which stands no longer. */
   cancel(id: string): 'pending' | Lease | undefined {
     const running = [...this.running.values()].find((job) => job.id === id);

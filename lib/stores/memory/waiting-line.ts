@@ -77,10 +77,16 @@ export class WaitingLine {
     this.parts.onMoved(replacement);
   }
 
+  /** Whether the job with this id is here, due or not. */
+  has(id: string): boolean {
+    const isMeant = meant(id);
+    const lanes = [this.due, ...this.aside.values()];
+    return this.later.some(isMeant) || lanes.some((lane) => lane.some(isMeant));
+  }
+
   /** Takes out the job with this id, due or not. */
   remove(id: string): NewJob | undefined {
-    const isMeant = (item: NewJob | WaitingJob): boolean =>
-      'job' in item ? item.job.id === id && item.isGone !== true : item.id === id;
+    const isMeant = meant(id);
     const found = this.due.remove(isMeant) ?? this.removeAside(isMeant) ?? this.later.remove(isMeant);
     this.armTimer();
     return found === undefined || !('job' in found) ? found : found.job;
@@ -202,6 +208,10 @@ export class WaitingLine {
     };
     this.timer = { at: next.dueAt, stop: startTimer(next.dueAt - this.parts.clock.monotonic(), fire) };
   }
+}
+
+function meant(id: string): (item: NewJob | WaitingJob) => boolean {
+  return (item) => ('job' in item ? item.job.id === id && item.isGone !== true : item.id === id);
 }
 
 function jobOf(item: NewJob | WaitingJob): NewJob {

@@ -15,6 +15,8 @@ export interface SqlNames {
   readonly statistics: string;
   /** Quoted: the table of batches. */
   readonly batches: string;
+  /** Quoted: the table of schedules. */
+  readonly schedules: string;
   /** Another table of ours, quoted, by what stands behind the name of the job table. */
   beside(suffix: string): string;
   /** An index has no schema of its own: it lies with its table. */
@@ -51,6 +53,7 @@ export function sqlNames(name: TableName, quote: '"' | '`'): SqlNames {
     slots: path(tableBeside(name.table, slotsSuffix)),
     statistics: path(tableBeside(name.table, statisticsSuffix)),
     batches: path(tableBeside(name.table, batchesSuffix)),
+    schedules: path(tableBeside(name.table, schedulesSuffix)),
     beside: (suffix) => path(tableBeside(name.table, suffix)),
     index: (suffix) => quoted(indexNameOf(name.table, suffix)),
   };
@@ -67,6 +70,8 @@ export const slotsSuffix = 'slots';
 export const statisticsSuffix = 'statistics';
 /** Which jobs belong together, and what follows them. */
 export const batchesSuffix = 'batches';
+/** Which schedules there are, and up to when their slots are decided about. */
+export const schedulesSuffix = 'schedules';
 
 export function tableBeside(table: string, suffix: string): string {
   return `${table}_${suffix}`;

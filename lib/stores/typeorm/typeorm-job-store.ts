@@ -26,9 +26,11 @@ import { isAnyDueNow } from './due-now.js';
 import { jobScopeManager } from './job-scope.js';
 import { inStore } from './store-error.js';
 import type { Pauses } from '../pauses.js';
+import type { ScheduleStore } from '../schedule-store.js';
 import { TypeOrmPauses } from './typeorm-pauses.js';
 import type { Statistics } from '../statistics.js';
 import { TypeOrmStatistics } from './typeorm-statistics.js';
+import { TypeOrmSchedules } from './typeorm-schedules.js';
 import { TypeOrmJobQueries } from './typeorm-job-queries.js';
 
 export interface TypeOrmJobStoreParts {
@@ -50,6 +52,7 @@ export class TypeOrmJobStore implements AdministeredStore {
   readonly statistics: Statistics;
   readonly hasOneConnection: boolean;
   readonly batches: BatchStore;
+  readonly schedules: ScheduleStore;
   private readonly commits: CommitWatcher;
   private readonly listeners = new Set<{ readonly wake: () => void }>();
   private stopRemote: (() => Promise<void>) | undefined;
@@ -67,6 +70,7 @@ export class TypeOrmJobStore implements AdministeredStore {
       wake: () => this.wakeAll(),
       afterCommit: (runner, act) => this.commits.afterCommit(runner, act),
     });
+    this.schedules = new TypeOrmSchedules(parts.dialect, () => this.wakeAll());
   }
 
   async open(): Promise<void> {

@@ -1,5 +1,6 @@
-import type { JobsModuleOptions, PersistentQueueOptions } from 'nestjs-jobs';
+import type { JobScheduleOptions, JobsModuleOptions, PersistentQueueOptions } from 'nestjs-jobs';
 import type { DataSourceOptions } from 'typeorm';
+import type { Step } from './script.js';
 
 /** What an app of the rig is; plain data, handed to its process as JSON in the environment variable `RIG`. */
 export interface AppOptions {
@@ -7,12 +8,24 @@ export interface AppOptions {
   readonly name: string;
   readonly dataSource: DataSourceOptions;
   readonly jobs: JobsModuleOptions & { readonly persistent: PersistentQueueOptions };
+  /** The schedules in its code. */
+  readonly schedules: readonly AppSchedule[];
   /** The job types that it can run. */
   readonly types: readonly string[];
   /** Those of them whose handlers are transactional. */
   readonly transactional: readonly string[];
   /** The folder in which an open gate is a file. */
   readonly gates: string;
+}
+
+/** A schedule whose jobs note `<label> <slot>` and then take these steps. */
+export interface AppSchedule extends Pick<JobScheduleOptions, 'misfire' | 'overlap'> {
+  readonly name: string;
+  readonly cron: string;
+  readonly label?: string;
+  readonly steps?: readonly Step[];
+  /** Default: `work`. */
+  readonly type?: string;
 }
 
 /** What the process prints when its app is up. */

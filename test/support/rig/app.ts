@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Injectable, Module, type LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JobAbortedError, JobHandler, JobsModule, PersistentJobQueue, type JobContext } from 'nestjs-jobs';
+import { JobAbortedError, JobHandler, JobSchedule, JobsModule, PersistentJobQueue, type JobContext } from 'nestjs-jobs';
 import type { EntityManager } from 'typeorm';
 import { faultMark, readyLine, stoppingLine, type AppOptions } from './app-options.js';
 import { Effects } from './effects.js';
@@ -49,6 +49,12 @@ class Hands {
 for (const type of options.types) {
   const transactional = options.transactional.includes(type);
   JobHandler(type, { transactional })(Hands.prototype, 'work', { value: Hands.prototype.work });
+}
+
+for (const { name, cron, label = 'slot', steps = [], type = 'work', ...rules } of options.schedules) {
+  const payload = (slot: Date): readonly Step[] => [{ do: 'note', what: `${label} ${slot.toISOString()}` }, ...steps];
+  const descriptor = { value: Hands.prototype.work };
+  JobSchedule(cron, { name, type, payload, ...rules })(Hands.prototype, 'work', descriptor);
 }
 
 function reasonOf({ reason }: AbortSignal): string {

@@ -8,7 +8,7 @@ import type { TestDatabase } from '../databases.js';
 import { projectRoot } from '../markdown.js';
 import { quickOptions, QueueRig } from '../queue-rig.js';
 import { until } from '../until.js';
-import { faultMark, readyLine, type AppOptions } from './app-options.js';
+import { faultMark, readyLine, type AppOptions, type AppSchedule } from './app-options.js';
 import { Effects, type Effect } from './effects.js';
 import type { Step } from './script.js';
 
@@ -24,6 +24,10 @@ export interface StartOptions extends Omit<JobsModuleOptions, 'persistent'> {
   readonly types?: readonly string[];
   /** Those of them whose handlers are transactional. Default: none. */
   readonly transactional?: readonly string[];
+  /** The schedules in its code. Default none. */
+  readonly schedules?: readonly AppSchedule[];
+  /** By how many milliseconds its clock is wrong. */
+  readonly clockShift?: number;
   /**
    * Apps of one machine can prove each other's death. `'own'` (default) lets each app believe it has a machine for itself, so that
    * leases decide; apps with the same other name share a machine.
@@ -105,20 +109,24 @@ export class Rig extends QueueRig {
   }
 
   /** Starts an app without waiting for it. */
-  launch({
-    name = '',
-    types = ['work'],
-    transactional = [],
-    machine = 'own',
-    under = [],
-    ...jobs
-  }: StartOptions = {}): RigApp {
+  launch(options: StartOptions = {}): RigApp {
+    const {
+      name = '',
+      types = ['work'],
+      schedules = [],
+      transactional = [],
+      clockShift = 0,
+      machine = 'own',
+      under = [],
+      ...jobs
+    } = options;
     const appOptions: AppOptions = {
       name,
       dataSource: this.database.options(),
       jobs: { ...jobs, persistent: { ...quickOptions, lease: 1_500, ...jobs.persistent } },
       types,
       transactional,
+      schedules,
       gates: this.folder,
     };
     const host = machine === 'own' ? `machine-${++this.machines}` : machine;
@@ -127,6 +135,7 @@ export class Rig extends QueueRig {
       process.execPath,
       '--import',
       './scripts/typescript.mjs',
+      ...(clockShift === 0 ? [] : ['--import', wrongClock(clockShift)]),
       'test/support/rig/app.ts',
     ];
     const app = new RigApp(new Child(args, { command, cwd: projectRoot, env: this.environment(host, appOptions) }));
@@ -182,4 +191,13 @@ export class Rig extends QueueRig {
     const folder = join(this.folder, machine);
     return { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', TMPDIR: folder, RIG: JSON.stringify(options) };
   }
+}
+
+/** A module that sets the clock of its process. */
+function wrongClock(shiftMs: number): string {
+  const code = `
+    const now = Date.now;
+    Date.now = () => now() + ${shiftMs};
+    globalThis.Date = class extends Date { constructor(...parts) { super(...(parts.length === 0 ? [Date.now()] : parts)); } };`;
+  return `data:text/javascript,${encodeURIComponent(code)}`;
 }

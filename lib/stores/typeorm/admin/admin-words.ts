@@ -23,6 +23,16 @@ export interface AdminWords {
   readonly takeSlot: TextMaker<string>;
   /** Adds rows of statistics, and leaves alone those that are there. */
   readonly recordStatistics: TextMaker<readonly StatisticsRow[]>;
+  /** Stands behind the table of an INSERT, so that `existing` means its row. */
+  readonly asExisting: string;
+  /** The value that a column has in the row that is there. */
+  readonly existing: (column: string) => string;
+  /** The value that it was to have in the row that could not be inserted. */
+  readonly incoming: (column: string) => string;
+  /** What an INSERT does where a row with this key is there. */
+  onTaken(key: string): string;
+  /** The changes, made in this order; `mayChange` is a condition on the row that is there. */
+  changes(assignments: readonly string[], mayChange: string | undefined): string;
   /** Reads each stream of jobs that wait, due or not: one step in the index for each. */
   readonly streams: TextMaker;
   /** Reads each type that rows in this state have: one step in an index for each type, instead of one for each row. */
@@ -34,6 +44,12 @@ const partialIndexes: Omit<AdminWords, 'sortedLater' | 'contains' | 'streams'> =
   inBatch: (sql, id) => `batch_id = ${sql.bind(id, 'uuid')}`,
   takeSlot: takePauseStatement('ON CONFLICT (job_type, slot) DO NOTHING'),
   recordStatistics: recordStatement('ON CONFLICT (minute, job_type, owner) DO NOTHING'),
+  asExisting: 'AS present',
+  existing: (column) => `present.${column}`,
+  incoming: (column) => `excluded.${column}`,
+  onTaken: (key) => `ON CONFLICT (${key}) DO UPDATE SET`,
+  changes: (assignments, mayChange) =>
+    `${assignments.join(', ')}${mayChange === undefined ? '' : ` WHERE ${mayChange}`}`,
   whereState: (state) => `status = '${state}'${isEnded(state) ? ' AND finished_at IS NOT NULL' : ''}`,
   indexOrder: (state, queue) => (isEnded(state) ? 'finished_at, id' : pendingOrder(queue)),
   typesIn: (state) => steppedTypes(partialIndexes.whereState(state)),
@@ -78,6 +94,11 @@ export const mysqlWords: AdminWords = {
   },
   takeSlot: takePauseStatement('ON DUPLICATE KEY UPDATE free_at = VALUES(free_at)'),
   recordStatistics: recordStatement('ON DUPLICATE KEY UPDATE completed = VALUES(completed)'),
+  asExisting: '',
+  existing: (column) => column,
+  incoming: (column) => `VALUES(${column})`,
+  onTaken: () => 'ON DUPLICATE KEY UPDATE',
+  changes: (assignments, mayChange) => assignments.map((each) => onlyWhere(each, mayChange)).join(', '),
   streams: ({ table }) =>
     `SELECT DISTINCT job_type, queue, priority FROM ${table} WHERE status = '${JobState.Pending}'`,
   whereState: (state) => `status = '${state}'`,
@@ -90,6 +111,13 @@ export const mysqlWords: AdminWords = {
     ({ table }) =>
       `SELECT DISTINCT job_type FROM ${table} WHERE ${mysqlWords.whereState(state)}`,
 };
+
+/** There is no condition for all of them, so each has it. None of them changes what it reads. */
+function onlyWhere(assignment: string, condition: string | undefined): string {
+  if (condition === undefined) return assignment;
+  const [column = '', ...value] = assignment.split(' = ');
+  return `${column} = CASE WHEN ${condition} THEN ${value.join(' = ')} ELSE ${column} END`;
+}
 
 const behindStream = ' AND (j.job_type, j.queue, j.priority) > (s.job_type, s.queue, s.priority)';
 

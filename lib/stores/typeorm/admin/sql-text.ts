@@ -11,6 +11,7 @@ export interface ClaimTables {
 export interface TableNames extends ClaimTables {
   readonly statistics: string;
   readonly batches: string;
+  readonly schedules: string;
 }
 
 /** A text in the making: what is bound here stands in its place as a mark. */
@@ -23,6 +24,8 @@ export interface SqlText {
   readonly statistics: string;
   /** The table of batches, quoted. */
   readonly batches: string;
+  /** The table of schedules, quoted. */
+  readonly schedules: string;
   /** Binds a value; returns its mark. To be called in the order in which the marks stand in the text. */
   bind(value: string | number | null, type: ValueType): string;
   /** An expression for epoch milliseconds, by the clock that judges what is due. */
@@ -40,15 +43,17 @@ export class MarkedText implements SqlText {
   readonly slots: string;
   readonly statistics: string;
   readonly batches: string;
+  readonly schedules: string;
 
   constructor(
-    { table, slots, statistics, batches }: TableNames,
+    { table, slots, statistics, batches, schedules }: TableNames,
     private readonly nowMs: string | number,
   ) {
     this.table = table;
     this.slots = slots;
     this.statistics = statistics;
     this.batches = batches;
+    this.schedules = schedules;
   }
 
   bind(value: string | number | null): string {

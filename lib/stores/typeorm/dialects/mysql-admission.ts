@@ -45,8 +45,7 @@ export function admitAlone(
   { lane, ...parts }: MysqlAdmissionParts & { readonly lane: Turnstile },
   jobs: readonly NewJob[],
 ): Promise<readonly EnqueueResult[]> {
-  const admit = (use: Use): Promise<readonly EnqueueResult[]> =>
-    admitJobs(jobs, new MysqlAdmission({ use, useFresh: use }, parts, 'text'), parts.clock);
+  const admit = (use: Use): Promise<readonly EnqueueResult[]> => admitBy(use, parts, jobs);
   const isSingle = jobs.length === 1 && jobs[0]?.throttle === undefined;
   const givesUpAt = parts.clock.monotonic() + patienceMs;
   const isPassing = (error: unknown): boolean => {
@@ -60,13 +59,16 @@ export function admitAlone(
   );
 }
 
-/** In the transaction of ours that is open on this connection. */
-export function admitInside(
+/** In the transaction that is open on a connection of ours. */
+export function admitOn(
   connection: MysqlConnection,
   parts: MysqlAdmissionParts,
   jobs: readonly NewJob[],
 ): Promise<readonly EnqueueResult[]> {
-  const use: Use = (work) => work(connection);
+  return admitBy((work) => work(connection), parts, jobs);
+}
+
+function admitBy(use: Use, parts: MysqlAdmissionParts, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
   return admitJobs(jobs, new MysqlAdmission({ use, useFresh: use }, parts, 'text'), parts.clock);
 }
 

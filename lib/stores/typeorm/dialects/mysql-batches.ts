@@ -12,7 +12,7 @@ import {
   type Step,
   type StepAnswer,
 } from '../batches/batch-sql.js';
-import { admitInside, admitWithin, type MysqlAdmissionParts } from './mysql-admission.js';
+import { admitOn, admitWithin, type MysqlAdmissionParts } from './mysql-admission.js';
 import { connectionOf, withSavepoint } from './mysql-inserter.js';
 import { execute, noTimeout, type MysqlConnection, type MysqlResult, type MysqlValue } from './mysql-pool.js';
 import { byId, mysqlNowMs, textBinding, type TextBinding } from './mysql-statements.js';
@@ -77,7 +77,7 @@ export class MysqlBatches implements BatchSql {
   ): Promise<readonly EnqueueResult[]> {
     const admission = this.parts.admission();
     if (jobs.some(isConditional)) {
-      const admit = binding === 'text' ? admitInside : admitWithin;
+      const admit = binding === 'text' ? admitOn : admitWithin;
       return admit(connection, admission, jobs);
     }
     const { inserter } = admission;
@@ -92,16 +92,18 @@ class BoundText implements SqlText {
   readonly slots: string;
   readonly statistics: string;
   readonly batches: string;
+  readonly schedules: string;
   readonly values: MysqlValue[] = [];
 
   constructor(
-    { table, slots, statistics, batches }: TableNames,
+    { table, slots, statistics, batches, schedules }: TableNames,
     private readonly binding: TextBinding,
   ) {
     this.table = table;
     this.slots = slots;
     this.statistics = statistics;
     this.batches = batches;
+    this.schedules = schedules;
   }
 
   bind(value: string | number | null, type: ValueType): string {

@@ -16,6 +16,7 @@ import type {
 } from '../../job-store.js';
 import type { AdminSql } from '../admin/admin-sql.js';
 import type { BatchSql } from '../batches/batch-sql.js';
+import { MarkedText, type TextMaker } from '../admin/sql-text.js';
 import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
@@ -26,7 +27,7 @@ import { RunnerTransaction } from '../runner-transaction.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
 import { MysqlAdmin } from './mysql-admin.js';
-import { admitAlone, admitWithin, type MysqlAdmissionParts } from './mysql-admission.js';
+import { admitAlone, admitOn, admitWithin, type MysqlAdmissionParts } from './mysql-admission.js';
 import { MysqlBatches } from './mysql-batches.js';
 import { freeSlotsStatement, pruneSlotsStatement } from './mysql-admission-statements.js';
 import { MysqlClaimer } from './mysql-claimer.js';
@@ -39,6 +40,7 @@ import {
   extendStatement,
   lockHeldStatement,
   noteStatement,
+  mysqlNowMs,
   run,
   slicesOf,
   type MysqlStatement,
@@ -55,7 +57,7 @@ import {
   recoverStatement,
 } from './mysql-upkeep.js';
 import { MysqlWrites } from './mysql-writes.js';
-import type { SqlDialect } from './sql-dialect.js';
+import type { Firing, SqlDialect } from './sql-dialect.js';
 
 export interface MysqlSettings {
   readonly name: TableName;
@@ -106,11 +108,11 @@ export class MysqlDialect implements SqlDialect {
 
   async open(): Promise<void> {
     await this.close();
-    const { table, slots } = this.names;
+    const { table } = this.names;
     const own = await openOwnDataSource(this.app, besideHeart(this.settings.connections));
     const connections = new MysqlConnections(own);
     const inserter = new MysqlInserter(connections, table);
-    const claimer = new MysqlClaimer(connections, { table, slots });
+    const claimer = new MysqlClaimer(connections, this.names);
     const exchanger = new MysqlExchange(connections, table, claimer);
     this.opened = { own, connections, inserter, claimer, exchanger };
     await inserter.learnLimits();
@@ -218,6 +220,22 @@ export class MysqlDialect implements SqlDialect {
     return connections.use((connection) => claimer.pendingTypes(connection));
   }
 
+  writeTogether(statements: readonly TextMaker[]): Promise<void> {
+    return this.transaction(async (connection) => {
+      for (const make of statements) await this.write(connection, make);
+    });
+  }
+
+  fire({ take, job, note }: Firing): Promise<string | undefined> {
+    return this.transaction(async (connection) => {
+      if ((await this.write(connection, take)) === 0) return undefined;
+      const [result] = await admitOn(connection, this.admission(), [job]);
+      const id = result?.id ?? job.id;
+      if (id !== job.id) await this.write(connection, note(id));
+      return id;
+    });
+  }
+
   /** This database tells nobody; jobs of other processes are found by polling. */
   listen(): () => Promise<void> {
     return async () => {};
@@ -250,6 +268,12 @@ export class MysqlDialect implements SqlDialect {
       found.push(...(await connections.use((connection) => run(connection, statement))).rows);
     }
     return found;
+  }
+
+  private async write(connection: MysqlConnection, make: TextMaker): Promise<number> {
+    const sql = new MarkedText(this.names, mysqlNowMs);
+    const text = make(sql);
+    return (await run(connection, { text, values: sql.values })).affected;
   }
 
   private transaction<T>(work: (connection: MysqlConnection) => Promise<T>): Promise<T> {

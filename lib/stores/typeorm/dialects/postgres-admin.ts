@@ -85,13 +85,15 @@ export class PgText extends PgValues implements SqlText {
   readonly slots: string;
   readonly statistics: string;
   readonly batches: string;
+  readonly schedules: string;
 
-  constructor({ table, slots, statistics, batches }: TableNames) {
+  constructor({ table, slots, statistics, batches, schedules }: TableNames) {
     super();
     this.table = table;
     this.slots = slots;
     this.statistics = statistics;
     this.batches = batches;
+    this.schedules = schedules;
   }
 
   now(): string {

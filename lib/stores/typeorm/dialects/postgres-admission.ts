@@ -46,16 +46,15 @@ export function admitAlone(
   parts: PgAdmissionParts,
   jobs: readonly NewJob[],
 ): Promise<readonly EnqueueResult[]> {
-  const run = (client: AdmissionClient): Promise<readonly EnqueueResult[]> =>
-    admitJobs(jobs, new PgAdmission({ client, committed: undefined }, parts, lockPatienceMs), parts.clock);
+  const run = (client: AdmissionClient): Promise<readonly EnqueueResult[]> => admitOn(client, parts, jobs);
   const isSingle = jobs.length === 1 && jobs[0]?.throttle === undefined;
   if (!isSingle) return lane.pass(() => inPgTransaction(pool, run));
   return run({ query: (text, values) => lane.pass(() => pool.query(text, values)) });
 }
 
-/** In the transaction of ours that is open on the client. */
-export function admitInside(
-  client: PgQueryable,
+/** On a connection of ours; where there are several statements, in the transaction that is open on it. */
+export function admitOn(
+  client: AdmissionClient,
   parts: PgAdmissionParts,
   jobs: readonly NewJob[],
 ): Promise<readonly EnqueueResult[]> {

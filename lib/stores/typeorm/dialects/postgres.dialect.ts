@@ -17,6 +17,7 @@ import type {
 } from '../../job-store.js';
 import type { AdminSql } from '../admin/admin-sql.js';
 import type { BatchSql } from '../batches/batch-sql.js';
+import type { TextMaker } from '../admin/sql-text.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
 import { toClaimedJob, toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
@@ -29,8 +30,8 @@ import { RunnerTransaction } from '../runner-transaction.js';
 import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
-import { PostgresAdmin } from './postgres-admin.js';
-import { admitAlone, admitInside, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
+import { PgText, PostgresAdmin } from './postgres-admin.js';
+import { admitAlone, admitOn, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
 import { PostgresBatches } from './postgres-batches.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
@@ -57,7 +58,7 @@ import {
   recoverStatement,
 } from './postgres-statements.js';
 import type { PgStatement } from './postgres-values.js';
-import type { SqlDialect } from './sql-dialect.js';
+import type { Firing, SqlDialect } from './sql-dialect.js';
 
 /** Serialization failure and deadlock: the statement was rolled back whole. */
 const passing = ['40001', '40P01'];
@@ -88,7 +89,7 @@ export class PostgresDialect implements SqlDialect {
     clientOf,
     own: {
       insert: (client, jobs) => this.insertOn(client, jobs),
-      admit: (client, jobs) => admitInside(client, this.admission(), jobs),
+      admit: (client, jobs) => admitOn(client, this.admission(), jobs),
     },
     within: {
       insert: (client, jobs) => this.insertOn(client, jobs),
@@ -137,7 +138,7 @@ export class PostgresDialect implements SqlDialect {
   }
 
   admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
-    return retryPassing(isPassingLock, () =>
+    return retryPassing(isPassingWait, () =>
       admitAlone({ pool: this.openPool(), lane: this.keyed }, this.admission(), jobs),
     );
   }
@@ -204,6 +205,25 @@ export class PostgresDialect implements SqlDialect {
     return rows.map((row) => toText(row['job_type']));
   }
 
+  async writeTogether(statements: readonly TextMaker[]): Promise<void> {
+    await this.retried(() =>
+      inPgTransaction(this.openPool(), async (client) => {
+        for (const make of statements) await this.write(client, make);
+      }),
+    );
+  }
+
+  fire({ take, job, note }: Firing): Promise<string | undefined> {
+    const run = async (client: PgQueryable): Promise<string | undefined> => {
+      if ((await this.write(client, take)) === 0) return undefined;
+      const [result] = await admitOn(client, this.admission(), [job]);
+      const id = result?.id ?? job.id;
+      if (id !== job.id) await this.write(client, note(id));
+      return id;
+    };
+    return retryPassing(isPassingWait, () => inPgTransaction(this.openPool(), run));
+  }
+
   listen(wake: () => void): () => Promise<void> {
     const { isNotifying, warn } = this.settings;
     if (!isNotifying || this.pool === undefined) return async () => {};
@@ -223,6 +243,11 @@ export class PostgresDialect implements SqlDialect {
     return (await say(pool, cancelledStatement(this.names.table, leases))).rows;
   }
 
+  private async write(client: PgQueryable, make: TextMaker): Promise<number> {
+    const sql = new PgText(this.names);
+    return (await say(client, { text: make(sql), values: sql.list })).rowCount ?? 0;
+  }
+
   private run(statement: PgStatement): Promise<PgResult> {
     return this.retried(() => say(this.openPool(), statement));
   }
@@ -233,7 +258,7 @@ export class PostgresDialect implements SqlDialect {
 
   private batchTransaction<T>(lane: 'plain' | 'conditional', run: (client: PgQueryable) => Promise<T>): Promise<T> {
     const turnstile = lane === 'plain' ? this.inserts : this.keyed;
-    return turnstile.pass(() => retryPassing(isPassingLock, () => inPgTransaction(this.openPool(), run)));
+    return turnstile.pass(() => retryPassing(isPassingWait, () => inPgTransaction(this.openPool(), run)));
   }
 
   private async insertOn(client: PgQueryable, jobs: readonly NewJob[]): Promise<void> {
@@ -274,8 +299,8 @@ export class PostgresDialect implements SqlDialect {
   }
 }
 
-/** Of a transaction of ours that may have waited for somebody else's. */
-function isPassingLock(error: unknown): boolean {
+/** Also that somebody's open transaction holds a key: the next try may find it over. */
+function isPassingWait(error: unknown): boolean {
   return [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
 }
 

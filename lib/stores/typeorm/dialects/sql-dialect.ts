@@ -15,6 +15,16 @@ import type {
 } from '../../job-store.js';
 import type { AdminSql } from '../admin/admin-sql.js';
 import type { BatchSql } from '../batches/batch-sql.js';
+import type { TextMaker } from '../admin/sql-text.js';
+
+/** A slot and its job. */
+export interface Firing {
+  /** Takes the slot; changes no row where it is somebody else's. */
+  readonly take: TextMaker;
+  readonly job: NewJob;
+  /** Notes that another job does the work, because it holds the unique key of this one. */
+  readonly note: (jobId: string) => TextMaker;
+}
 
 /**
  * What each database does in its own way. The verbs are those of `JobStore`; their statements, how many of them a verb
@@ -50,6 +60,10 @@ export interface SqlDialect {
   prune(request: PruneRequest): Promise<number>;
   pruneSlots(limit: number): Promise<number>;
   pendingTypes(): Promise<readonly string[]>;
+  /** Runs writing statements, all or none; said again where the database refused for a passing reason. */
+  writeTogether(statements: readonly TextMaker[]): Promise<void>;
+  /** Takes a slot and admits its job, both or neither. Answers with the id of the job that does the work, or with nothing. */
+  fire(firing: Firing): Promise<string | undefined>;
   /** Calls `wake` when another process may have stored jobs, as far as this database can tell. Never throws. */
   listen(wake: () => void): () => Promise<void>;
   /** Gives back what `open` took. */

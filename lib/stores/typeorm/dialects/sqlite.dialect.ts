@@ -18,6 +18,7 @@ import type {
 import type { TableName } from '../../../model/table-name.js';
 import type { AdminSql } from '../admin/admin-sql.js';
 import type { BatchSql } from '../batches/batch-sql.js';
+import { MarkedText, type TextMaker } from '../admin/sql-text.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { SqliteAdmin } from './sqlite-admin.js';
@@ -28,7 +29,7 @@ import { SqliteJobs } from './sqlite-jobs.js';
 import { sqliteSchemaAccess } from './sqlite-schema.js';
 import { SqliteWorks } from './sqlite-works.js';
 import { watchForCommits } from './sqlite-watcher.js';
-import type { SqlDialect } from './sql-dialect.js';
+import type { Firing, SqlDialect } from './sql-dialect.js';
 
 const nothing: ExchangeResult = { lost: [], claimed: [] };
 
@@ -162,6 +163,26 @@ export class SqliteDialect implements SqlDialect {
     return this.gate.run((handle) => this.jobs(handle).pendingTypes());
   }
 
+  async writeTogether(statements: readonly TextMaker[]): Promise<void> {
+    await this.gate.run((handle) =>
+      inSqliteTransaction(handle, () => {
+        for (const make of statements) this.writeNow(handle, make);
+      }),
+    );
+  }
+
+  fire({ take, job, note }: Firing): Promise<string | undefined> {
+    return this.gate.run((handle) =>
+      inSqliteTransaction(handle, () => {
+        if (this.writeNow(handle, take) === 0) return undefined;
+        const [result] = this.jobs(handle).admit([job], this.now());
+        const id = result?.id ?? job.id;
+        if (id !== job.id) this.writeNow(handle, note(id));
+        return id;
+      }),
+    );
+  }
+
   listen(wake: () => void): () => Promise<void> {
     const stop = watchForCommits(() => sqliteHandle(this.app), wake);
     return async () => stop();
@@ -183,6 +204,12 @@ export class SqliteDialect implements SqlDialect {
     throw new InvalidManagerError(
       'the transaction of the manager has not begun or is over; call enqueue inside it, and await it there',
     );
+  }
+
+  private writeNow(handle: SqliteHandle, make: TextMaker): number {
+    const sql = new MarkedText(this.names, this.now());
+    const text = make(sql);
+    return handle.prepare(text).run(...sql.values).changes;
   }
 
   private write<T>(block: (own: SqliteJobs) => T): Promise<T> {

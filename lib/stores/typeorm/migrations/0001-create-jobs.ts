@@ -1,12 +1,10 @@
 import { JobState } from '../../../model/job-state.js';
 import { defaultQueue, longestQueueName } from '../../../model/queue-name.js';
 import { batchesSuffix, slotsSuffix, statisticsSuffix } from '../table-name.js';
-import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
+import { ascii, utf8, type ColumnDefinition, type Migration, type SqlFamily } from './migration.js';
+import { schedulesTable } from './schedules-table.js';
 
 const { Pending, Running } = JobState;
-const ascii = 'CHARACTER SET ascii COLLATE ascii_bin';
-/** Names charset and collation itself: a server's default may be latin1, and may take `sync` and `Sync` for one type. */
-const utf8 = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
 /** What the index of unique keys holds: the keys of the jobs that are not over. */
 export const holdsKey = `unique_key IS NOT NULL AND status IN ('${Pending}', '${Running}')`;
@@ -184,6 +182,7 @@ export const createJobs: Migration = {
       },
       indexed: {},
     },
+    schedulesTable,
   ],
 };
 

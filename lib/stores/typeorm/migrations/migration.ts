@@ -1,6 +1,11 @@
 /** The families of databases that differ in their data definitions. */
 export type SqlFamily = 'postgres' | 'mysql' | 'sqlite';
 
+/** For what MySQL keeps as text that people do not write. */
+export const ascii = 'CHARACTER SET ascii COLLATE ascii_bin';
+/** Names charset and collation itself: a server's default may be latin1, and may take `sync` and `Sync` for one type. */
+export const utf8 = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
+
 export interface ColumnDefinition {
   readonly name: string;
   /** Type and constraints, as they stand behind the name; a family without an entry does without this column. */

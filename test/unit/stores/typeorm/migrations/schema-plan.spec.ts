@@ -65,6 +65,7 @@ describe('planSchema', () => {
       'CREATE INDEX "jobs_batches_open" ON "jobs_batches"',
       'CREATE INDEX "jobs_batches_over" ON "jobs_batches"',
       'CREATE TABLE IF NOT EXISTS "jobs_statistics"',
+      'CREATE TABLE IF NOT EXISTS "jobs_schedules"',
       'CREATE TABLE IF NOT EXISTS "jobs_schema"',
       'INSERT INTO "jobs_schema"',
     ]);
