@@ -70,6 +70,7 @@ export type {
 export type { JobPayloads, JobType, PayloadArguments, PayloadOf } from './model/job-payloads.js';
 export type { HandlerPolicyOptions } from './model/handler-policy.js';
 export type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';
+export type { RateLimitOptions } from './model/rate-limit.js';
 export type { RetentionOptions } from './model/retention.js';
 export type { BackoffFunction, BackoffKind, BackoffOptions } from './model/retry-policy.js';
 export { Discard, RetryAfter, Snooze } from './model/steering.js';

@@ -3,6 +3,7 @@ import { checkJobType } from './job-type.js';
 import type { PayloadCheck } from './payload-check.js';
 import { checkPriority } from './priority.js';
 import { checkQueueName } from './queue-name.js';
+import { resolveRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.js';
 import { resolveRetention, type Retention, type RetentionOptions } from './retention.js';
 import { resolveBackoff, type Backoff, type BackoffFunction, type BackoffOptions } from './retry-policy.js';
 
@@ -23,6 +24,10 @@ export interface HandlerPolicyOptions {
   queue?: string | undefined;
   /** At the most so many of these jobs run at the same time in one process, whatever workers are free. Default: no limit of their own. */
   concurrency?: number | undefined;
+  /** At the most so many of these jobs run at the same time in all processes together. Default: no limit. */
+  globalConcurrency?: number | undefined;
+  /** At the most so many of these jobs start in any window of this length, in all processes together. Default: no limit. */
+  rateLimit?: RateLimitOptions | undefined;
   /** How long the rows of these jobs are kept when they are over. The memory queue has no rows and does not heed it. */
   retention?: RetentionOptions | undefined;
 }
@@ -36,6 +41,8 @@ export interface HandlerPolicy {
   readonly priority?: number | undefined;
   readonly queue?: string | undefined;
   readonly concurrency?: number | undefined;
+  readonly globalConcurrency?: number | undefined;
+  readonly rateLimit?: RateLimit | undefined;
   readonly retention?: Retention | undefined;
   /** What payloads must fit. */
   readonly schema?: PayloadCheck | undefined;
@@ -50,6 +57,8 @@ const checks: Readonly<Record<keyof HandlerPolicyOptions, (name: string, value: 
   priority: checkPriority,
   queue: checkQueueName,
   concurrency: (name, value) => checkInteger(name, value, 1, 10_000),
+  globalConcurrency: (name, value) => checkInteger(name, value, 1, 10_000),
+  rateLimit: resolveRateLimit,
   retention: resolveRetention,
 };
 

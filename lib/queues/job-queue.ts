@@ -24,12 +24,12 @@ import { Watch } from '../runtime/watch.js';
 import { Worker } from '../runtime/worker.js';
 import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
-import { ConcurrencyLimits } from './concurrency-limits.js';
 import { EnqueueLayers } from './enqueue-layers.js';
 import { jobOptions } from './job-options.js';
 import { checkNow, describeWork } from './memory-work.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
+import { TypeLimits } from './type-limits.js';
 
 /** A job of its own class or object: some work and a name for the log. */
 export interface MemoryJob {
@@ -265,7 +265,7 @@ export class JobQueue {
   private makeWorker(): Worker {
     const { events, clock, store, options, handlers } = this;
     const sink = this.parts.sink ?? jobsLogger();
-    const limits = new ConcurrencyLimits(handlers, options.handlers);
+    const limits = new TypeLimits(handlers, options.handlers);
     const parts = {
       store,
       events,
@@ -276,7 +276,9 @@ export class JobQueue {
       desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
       seat: new SuspectSeat(),
       claimTypes: () => undefined,
-      limits: () => limits.get(),
+      limits: () => limits.ofProcess(),
+      limited: () => limits.ofFleet(),
+      onFreed: () => worker.freed(),
       held: () => worker.held(),
     };
     const worker: Worker = new Worker(parts, {

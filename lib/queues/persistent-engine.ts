@@ -8,8 +8,8 @@ import type { ResolvedPersistentOptions } from '../model/queue-options.js';
 import { attemptLogger, type LogSink } from '../observe/job-log.js';
 import { Engine } from '../runtime/engine.js';
 import type { ProcessIdentity } from '../runtime/process-identity.js';
-import { ConcurrencyLimits } from './concurrency-limits.js';
 import { engineSettings } from './engine-settings.js';
+import { TypeLimits } from './type-limits.js';
 import type { JobStore } from '../stores/job-store.js';
 
 export interface PersistentEngineParts {
@@ -28,11 +28,12 @@ export interface PersistentEngineParts {
 /** The engine of a persistent queue, from one start to the next stop. */
 export function makePersistentEngine(parts: PersistentEngineParts): Engine {
   const { options, handlers, sink, owner, ...shared } = parts;
-  const limits = new ConcurrencyLimits(handlers, options.handlers);
+  const limits = new TypeLimits(handlers, options.handlers);
   const engineParts = {
     ...shared,
     executor: new Executor(handlers, options, makeRunWrapper(options)),
-    limits: () => limits.get(),
+    limits: () => limits.ofProcess(),
+    limited: () => limits.ofFleet(),
     makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
   };
   return new Engine(engineParts, engineSettings(options, owner));

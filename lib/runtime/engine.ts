@@ -19,7 +19,7 @@ export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
   readonly interruptionBackoffMs: number;
 }
 
-export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat' | 'held'> {
+export interface EngineParts extends Omit<WorkerParts, 'keeper' | 'desk' | 'seat' | 'held' | 'onFreed'> {
   readonly identity: Pick<ProcessIdentity, 'isDead' | 'forget'>;
 }
 
@@ -55,7 +55,10 @@ export class Engine {
     const disown = (): Promise<number> => withDeadline(store.disown(settings.owner, claims()), answerMs);
     const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
     const held = (): readonly string[] => this.staff.flatMap(({ worker }) => worker.held());
-    const shared = { ...parts, keeper: this.keeper, desk, seat: new SuspectSeat(), held };
+    const onFreed = (): void => {
+      for (const { worker } of this.staff) worker.freed();
+    };
+    const shared = { ...parts, keeper: this.keeper, desk, seat: new SuspectSeat(), held, onFreed };
     const named = Object.entries(settings.queues);
     const rest: QueueScope | undefined = named.length === 0 ? undefined : { except: named.map(([queue]) => queue) };
     const workerOf = (queues: QueueScope | undefined): Worker => new Worker(shared, { ...settings, queues });

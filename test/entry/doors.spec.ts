@@ -116,6 +116,7 @@ const doors = {
       'PayloadSchema',
       'PersistentQueueOptions',
       'QueueKind',
+      'RateLimitOptions',
       'ReadOptions',
       'RetentionOptions',
       'StandardIssue',

@@ -4,6 +4,7 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  LimitedClaimResult,
   JobStore,
   PruneRequest,
   RecoveredJob,
@@ -68,6 +69,10 @@ export class ScriptedStore implements JobStore {
       claimed.push(job);
     }
     return { lost, claimed };
+  }
+
+  claimLimited(): Promise<LimitedClaimResult> {
+    return Promise.resolve({ claimed: [], waits: new Map() });
   }
 
   async extend(leases: readonly Lease[]): Promise<readonly Lease[]> {

@@ -7,11 +7,16 @@ import type {
   ExchangeResult,
   ForeignClaims,
   JobStore,
+  AskedType,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
   Settlement,
 } from '../job-store.js';
+import type { StartTimes } from '../../model/start-times.js';
+import { allowanceOf, inTurns, usedLimits } from '../limit-state.js';
 import { KeyRegistry, type KeyHolder } from './key-registry.js';
 import { WaitingLine, type WaitingJob } from './waiting-line.js';
 
@@ -28,6 +33,8 @@ export class MemoryStore implements JobStore {
   private readonly running = new Map<string, RunningJob>();
   private readonly keys = new KeyRegistry<WaitingJob>();
   private readonly listeners = new Set<() => void>();
+  /** By type, when jobs with a rate limit were started lately. */
+  private readonly starts = new Map<string, StartTimes>();
   private claims = 0;
   private added = 0;
 
@@ -109,6 +116,17 @@ export class MemoryStore implements JobStore {
     return Promise.resolve({ lost, claimed: request.claim === undefined ? [] : this.claim(request.claim) });
   }
 
+  claimLimited({ types, limit, graceMs }: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    this.line.promote();
+    const claimed: ClaimedJob[] = [];
+    const waits = new Map<string, number>();
+    for (const asked of inTurns(types)) {
+      this.line.setApart(asked.type);
+      claimed.push(...this.claimOf(asked, { most: limit - claimed.length, graceMs, waits }));
+    }
+    return Promise.resolve({ claimed, waits });
+  }
+
   extend(leases: readonly Lease[]): Promise<readonly Lease[]> {
     return Promise.resolve(leases.filter(({ token }) => !this.running.has(token)));
   }
@@ -159,6 +177,27 @@ export class MemoryStore implements JobStore {
       if (next === undefined) break;
       claimed.push(this.hand(next));
     }
+    return claimed;
+  }
+
+  private claimOf(
+    asked: AskedType,
+    { most, graceMs, waits }: { readonly most: number; readonly graceMs: number; readonly waits: Map<string, number> },
+  ): ClaimedJob[] {
+    const { type } = asked;
+    const running = [...this.running.values()].filter((job) => job.type === type).length;
+    const state = { type, starts: this.starts.get(type) ?? [], running, now: Math.floor(this.clock.monotonic()) };
+    const allowance = allowanceOf({ ...asked, most: Math.min(asked.most, most) }, state);
+    const claimed: ClaimedJob[] = [];
+    while (claimed.length < allowance.most) {
+      const next = this.line.shiftOf(type);
+      if (next === undefined) break;
+      claimed.push(this.hand(next));
+    }
+    const used = usedLimits(asked, state, { count: claimed.length, graceMs });
+    if (used.starts !== undefined) this.starts.set(type, used.starts);
+    const waitMs = used.waitMs ?? allowance.waitMs;
+    if (waitMs !== undefined) waits.set(type, waitMs);
     return claimed;
   }
 

@@ -36,6 +36,8 @@ export class WaitingLine {
   );
   /** By type, what is due and has to wait for others of its type. */
   private readonly aside = new Map<string, Lanes<NewJob | WaitingJob>>();
+  /** The types whose jobs all wait aside, from the moment at which they are due. */
+  private readonly separate = new Set<string>();
   private gone = 0;
   private timer: { readonly at: number; readonly stop: () => void } | undefined;
 
@@ -53,7 +55,24 @@ export class WaitingLine {
 
   /** Takes a job that is due. */
   pushDue(job: NewJob | WaitingJob): void {
-    this.due.push(job, 'job' in job ? job.job.priority : job.priority);
+    const { type, priority } = jobOf(job);
+    if (this.separate.has(type)) this.asideOf(type).push(job, priority);
+    else this.due.push(job, priority);
+  }
+
+  /** From now on jobs of this type are handed out by `shiftOf` alone. */
+  setApart(type: string): void {
+    if (this.separate.has(type)) return;
+    this.separate.add(type);
+    const all: (NewJob | WaitingJob)[] = [];
+    for (let next = this.due.shift(); next !== undefined; next = this.due.shift()) all.push(next);
+    for (const item of all) this.pushDue(item);
+  }
+
+  /** Hands out the next job of a type that is set apart. To be called after `promote`. */
+  shiftOf(type: string): NewJob | WaitingJob | undefined {
+    const lane = this.aside.get(type);
+    return lane === undefined ? undefined : this.nextOf(lane);
   }
 
   pushLater(entry: WaitingJob): void {
@@ -97,7 +116,7 @@ export class WaitingLine {
 
   private shiftAside(left: Map<string, number>): NewJob | WaitingJob | undefined {
     for (const [type, lane] of this.aside) {
-      if (left.get(type) === 0) continue;
+      if (left.get(type) === 0 || this.separate.has(type)) continue;
       const next = this.nextOf(lane);
       if (next === undefined) continue;
       countDown(left, type);
@@ -115,10 +134,14 @@ export class WaitingLine {
         countDown(left, type);
         return next;
       }
-      const lane = this.aside.get(type) ?? new Lanes<NewJob | WaitingJob>();
-      this.aside.set(type, lane);
-      lane.push(next, jobOf(next).priority);
+      this.asideOf(type).push(next, jobOf(next).priority);
     }
+  }
+
+  private asideOf(type: string): Lanes<NewJob | WaitingJob> {
+    const lane = this.aside.get(type) ?? new Lanes<NewJob | WaitingJob>();
+    this.aside.set(type, lane);
+    return lane;
   }
 
   private nextOf(lanes: Lanes<NewJob | WaitingJob>): NewJob | WaitingJob | undefined {
@@ -140,7 +163,7 @@ export class WaitingLine {
       // A moment may have moved away meanwhile: the time of day was set back.
       const earlyMs = attempts > 0 || next.isGone === true ? 0 : (job.runAt ?? 0) - clock.now();
       if (earlyMs > 0) this.putOff(next.replacement ?? next, now + earlyMs);
-      else this.due.push(next, job.priority);
+      else this.pushDue(next);
     }
     this.armTimer();
   }

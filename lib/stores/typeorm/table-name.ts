@@ -11,6 +11,8 @@ export interface SqlNames {
   readonly versions: string;
   /** Quoted: the table of throttles. */
   readonly slots: string;
+  /** Quoted: the table of what types with limits have used of them. */
+  readonly limits: string;
   /** Another table of ours, quoted, by what stands behind the name of the job table. */
   beside(suffix: string): string;
   /** An index has no schema of its own: it lies with its table. */
@@ -45,6 +47,7 @@ export function sqlNames(name: TableName, quote: '"' | '`'): SqlNames {
     table: path(name.table),
     versions: path(versionTableOf(name.table)),
     slots: path(tableBeside(name.table, slotsSuffix)),
+    limits: path(tableBeside(name.table, limitsSuffix)),
     beside: (suffix) => path(tableBeside(name.table, suffix)),
     index: (suffix) => quoted(indexNameOf(name.table, suffix)),
   };
@@ -56,6 +59,9 @@ export function versionTableOf(table: string): string {
 
 /** Which throttles have let a job through, and until when they let no other one. */
 export const slotsSuffix = 'slots';
+
+/** Which jobs of the types with limits have started lately. */
+export const limitsSuffix = 'limits';
 
 export function tableBeside(table: string, suffix: string): string {
   return `${table}_${suffix}`;

@@ -55,6 +55,7 @@ describe('cancelling a claim', () => {
         makeLogger: () => silent,
         claimTypes: () => registry.types(),
         limits: () => new Map<string, number>(),
+        limited: () => [],
         identity: { isDead: () => Promise.resolve(false), forget: () => Promise.resolve() },
       },
       {

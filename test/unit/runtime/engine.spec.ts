@@ -49,6 +49,7 @@ function setUp(overrides: Partial<EngineSettings> = {}): Rig {
       makeLogger: () => silent,
       claimTypes: () => registry.types(),
       limits: () => new Map<string, number>(),
+      limited: () => [],
       identity: { isDead: () => Promise.resolve(false), forget: () => Promise.resolve() },
     },
     { ...settings, ...overrides },

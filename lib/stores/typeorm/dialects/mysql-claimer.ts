@@ -42,17 +42,22 @@ export class MysqlClaimer {
     private readonly names: TableNames,
   ) {}
 
-  async candidates({ types, queues, caps, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {
+  candidates(request: ClaimRequest): Promise<Candidates> {
+    return this.connections.use((connection) => this.candidatesOn(connection, request));
+  }
+
+  async candidatesOn(
+    connection: MysqlConnection,
+    { types, queues, caps, limit, mostInterruptions }: ClaimRequest,
+  ): Promise<Candidates> {
     const most = this.reach(limit);
-    const rows = await this.connections.use(async (connection) => {
-      const found = await run(connection, streamsStatement(this.names, types));
-      const streams = openStreams(found.rows).filter(
-        ({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0,
-      );
-      if (streams.length === 0) return [];
-      const candidature = { streams, caps, limit: most, mostInterruptions };
-      return (await run(connection, candidatesStatement(this.names.table, candidature))).rows;
-    });
+    const found = await run(connection, streamsStatement(this.names, types));
+    const streams = openStreams(found.rows).filter(
+      ({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0,
+    );
+    if (streams.length === 0) return { ids: [], isCut: false };
+    const candidature = { streams, caps, limit: most, mostInterruptions };
+    const { rows } = await run(connection, candidatesStatement(this.names.table, candidature));
     return { ids: rows.map((row) => toText(row['id'])), isCut: rows.length >= most };
   }
 

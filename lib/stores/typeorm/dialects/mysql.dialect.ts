@@ -6,6 +6,8 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -25,6 +27,7 @@ import { admitAlone, admitWithin, type MysqlAdmissionParts } from './mysql-admis
 import { freeSlotsStatement, pruneSlotsStatement } from './mysql-admission-statements.js';
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
+import { claimLimitedJobs } from './mysql-limited.js';
 import { connectionOf, MysqlInserter } from './mysql-inserter.js';
 import { MysqlConnections, retryMysql, type MysqlConnection, type MysqlResult } from './mysql-pool.js';
 import { mysqlSchemaAccess } from './mysql-schema.js';
@@ -122,6 +125,11 @@ export class MysqlDialect implements SqlDialect {
     const { connections, exchanger } = this.parts();
     const { lost, claimed } = await exchanger.exchange(request);
     return { lost: await tryTellCancelled(lost, (leases) => this.cancelledAmong(connections, leases)), claimed };
+  }
+
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    const { connections, claimer } = this.parts();
+    return claimLimitedJobs({ names: this.names, connections, claimer }, request);
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {

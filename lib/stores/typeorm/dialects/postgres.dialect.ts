@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import type { EnqueueResult } from '../../../model/enqueue-result.js';
-import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
+import type { Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -15,7 +17,7 @@ import type {
 import type { AdminSql } from '../admin/admin-sql.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
-import { toClaimedJob, toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
+import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
@@ -27,7 +29,9 @@ import { Turnstile } from '../turnstile.js';
 import { PostgresAdmin } from './postgres-admin.js';
 import { admitAlone, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
+import { claimedJob } from './postgres-claimed.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
+import { claimLimitedJobs } from './postgres-limited.js';
 import { PostgresListener } from './postgres-listener.js';
 import {
   inPgTransaction,
@@ -137,6 +141,11 @@ export class PostgresDialect implements SqlDialect {
     };
   }
 
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    const retried = <T>(run: () => Promise<T>): Promise<T> => this.retried(run);
+    return claimLimitedJobs({ names: this.names, pool: this.openPool(), retried }, request);
+  }
+
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
     const pool = this.settings.connections === 1 ? this.openPool() : await this.heart.way();
     const query = { ...extendStatement(this.names.table, leases, leaseMs), query_timeout: heartbeatAnswerMs(leaseMs) };
@@ -241,14 +250,6 @@ async function clientOf(runner: QueryRunner): Promise<PgQueryable> {
   const client: unknown = await runner.connect();
   if (isQueryable(client)) return client;
   throw new TypeError('the query runner of the manager has no connection of the pg package');
-}
-
-/** The end of its lease says when the server claimed it. */
-function claimedJob(row: Row): ClaimedJob {
-  const token = toText(row['claim_token']);
-  if (row['rare'] === null) return toClaimedJob(row, { token, now: 0 });
-  const { now, ...rare } = JSON.parse(toText(row['rare'])) as Row;
-  return toClaimedJob({ ...row, ...rare }, { token, now: Number(now) });
 }
 
 function say(client: PgQueryable, { text, values }: PgStatement): Promise<PgResult> {

@@ -5,6 +5,8 @@ import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -32,6 +34,7 @@ export interface SqlDialect {
   /** The same in the transaction that is open on the caller's runner, which stays usable. */
   admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]>;
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult>;
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;
   foreignClaims(owner: string): Promise<readonly ForeignClaims[]>;
   recover(request: RecoverRequest): Promise<readonly RecoveredJob[]>;

@@ -22,11 +22,11 @@ import {
   type Row,
 } from '../job-row.js';
 import { capOf, compareDue, isInScope, isPaused, toStream, type Stream } from '../streams.js';
-import type { SqlNames } from '../table-name.js';
 import { SqliteAdmission } from './sqlite-admission.js';
 import { markCancelled } from '../lost-leases.js';
 import type { SqliteHandle } from './sqlite-handle.js';
-import { SqliteStatements } from './sqlite-statements.js';
+import { SqliteLimited } from './sqlite-limited.js';
+import { SqliteStatements, type SqliteNames } from './sqlite-statements.js';
 
 const unlimited = Number.MAX_SAFE_INTEGER;
 
@@ -41,13 +41,16 @@ interface DueLimits {
 export class SqliteJobs {
   private readonly statements: SqliteStatements;
   private readonly admission: SqliteAdmission;
+  /** Claims of types with limits. */
+  readonly limited: SqliteLimited;
 
   constructor(
     readonly handle: SqliteHandle,
-    names: Pick<SqlNames, 'table' | 'slots'>,
+    names: SqliteNames,
   ) {
     this.statements = new SqliteStatements(handle, names);
     this.admission = new SqliteAdmission(this.statements);
+    this.limited = new SqliteLimited(this, this.statements);
   }
 
   insert(jobs: readonly NewJob[], now: number): void {

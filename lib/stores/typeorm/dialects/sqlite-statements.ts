@@ -4,6 +4,7 @@ import type { ExtraColumn } from '../extra-columns.js';
 import { claimedColumns } from '../job-row.js';
 import { holdsKey } from '../migrations/0001-create-jobs.js';
 import { admissionTexts } from './sqlite-admission-texts.js';
+import { limitsTexts } from './sqlite-limits-texts.js';
 import type { SqlNames } from '../table-name.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
 
@@ -22,7 +23,7 @@ export class SqliteStatements {
 
   constructor(
     private readonly handle: SqliteHandle,
-    private readonly names: Pick<SqlNames, 'table' | 'slots'>,
+    private readonly names: SqliteNames,
   ) {
     this.texts = textsOf(names);
   }
@@ -53,13 +54,16 @@ export class SqliteStatements {
   }
 }
 
+export type SqliteNames = Pick<SqlNames, 'table' | 'slots' | 'limits'>;
+
 type StatementName = keyof ReturnType<typeof textsOf>;
 
-function textsOf({ table, slots }: Pick<SqlNames, 'table' | 'slots'>) {
+function textsOf({ table, slots, limits }: SqliteNames) {
   return {
     ...workingTexts(table),
     ...steppingTexts(table),
     ...admissionTexts(table, slots),
+    ...limitsTexts(table, limits),
     ...upkeepTexts(table),
     ...pruneTexts(table),
   };

@@ -1,6 +1,6 @@
 import { JobState } from '../../../model/job-state.js';
 import { defaultQueue, longestQueueName } from '../../../model/queue-name.js';
-import { slotsSuffix } from '../table-name.js';
+import { limitsSuffix, slotsSuffix } from '../table-name.js';
 import type { ColumnDefinition, Migration, SqlFamily } from './migration.js';
 
 const { Pending, Running } = JobState;
@@ -134,6 +134,15 @@ export const createJobs: Migration = {
           'PRIMARY KEY (job_type, slot)',
       },
       indexed: ['free_at'],
+    },
+    {
+      suffix: limitsSuffix,
+      definition: {
+        postgres: 'job_type text COLLATE "C" NOT NULL PRIMARY KEY, starts text NOT NULL',
+        mysql: `job_type VARCHAR(255) ${utf8} NOT NULL PRIMARY KEY, starts LONGTEXT ${ascii} NOT NULL`,
+        sqlite: 'job_type TEXT NOT NULL PRIMARY KEY, starts TEXT NOT NULL',
+      },
+      indexed: [],
     },
   ],
 };

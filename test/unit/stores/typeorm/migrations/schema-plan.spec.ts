@@ -20,7 +20,7 @@ function found(given: Partial<FoundSchema> = {}): FoundSchema {
   return {
     columns: new Set(columns),
     indexes: new Set([...indexes, 'jobs_pkey']),
-    tables: new Set(['slots']),
+    tables: new Set(['slots', 'limits']),
     hasVersionTable: true,
     version: 1,
     compatibleWith: 1,
@@ -60,6 +60,7 @@ describe('planSchema', () => {
       ),
       'CREATE TABLE IF NOT EXISTS "jobs_slots"',
       'CREATE INDEX "jobs_slots_free_at" ON "jobs_slots"',
+      'CREATE TABLE IF NOT EXISTS "jobs_limits"',
       'CREATE TABLE IF NOT EXISTS "jobs_schema"',
       'INSERT INTO "jobs_schema"',
     ]);
@@ -123,7 +124,7 @@ describe('describeGaps', () => {
       found({ columns: without('status'), indexes: withoutIndex('jobs_pending') }),
       'found version 1, expected version 1; missing: column status, index jobs_pending',
     ],
-    [found({ tables: new Set() }), 'found version 1, expected version 1; missing: table jobs_slots'],
+    [found({ tables: new Set() }), 'found version 1, expected version 1; missing: table jobs_slots, table jobs_limits'],
   ])('says what is missing', (schema, expected) => {
     expect(describeGaps(schema, names, 'postgres')).toBe(expected);
   });

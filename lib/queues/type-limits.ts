@@ -1,0 +1,42 @@
+import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import { mergePolicies, type HandlerPolicies } from '../model/handler-policy.js';
+import type { LimitedType } from '../model/limited-type.js';
+
+/** What handlers and the option `handlers` say about how many jobs of a type may run, or start. Worked out anew when a handler has been added. */
+export class TypeLimits {
+  private limits = new Map<string, number>();
+  private types: readonly LimitedType[] = [];
+  private known: readonly string[] | undefined;
+
+  constructor(
+    private readonly handlers: HandlerRegistry,
+    private readonly policies: HandlerPolicies,
+  ) {}
+
+  /** How many jobs of a type may run at the same time in this process, for the types about which something was said. */
+  ofProcess(): ReadonlyMap<string, number> {
+    this.refresh();
+    return this.limits;
+  }
+
+  /** The types with limits that hold for all processes together. */
+  ofFleet(): readonly LimitedType[] {
+    this.refresh();
+    return this.types;
+  }
+
+  private refresh(): void {
+    const types = this.handlers.types();
+    if (types === this.known) return;
+    this.known = types;
+    const limited: LimitedType[] = [];
+    for (const type of types) {
+      const policy = mergePolicies(this.handlers.get(type)?.policy, this.policies[type]);
+      const { concurrency, globalConcurrency, rateLimit } = policy;
+      if (concurrency !== undefined) this.limits.set(type, concurrency);
+      if (globalConcurrency !== undefined || rateLimit !== undefined)
+        limited.push({ type, globalConcurrency, rateLimit });
+    }
+    this.types = limited;
+  }
+}
