@@ -1,4 +1,4 @@
-import { checkDuration, checkInteger, checkKnownKeys } from './check.js';
+import { checkDuration, checkFunction, checkInteger, checkKnownKeys } from './check.js';
 import { checkJobType } from './job-type.js';
 import type { PayloadCheck } from './payload-check.js';
 import { checkPriority } from './priority.js';
@@ -28,6 +28,11 @@ export interface HandlerPolicyOptions {
   globalConcurrency?: number | undefined;
   /** At the most so many of these jobs start in any window of this length, in all processes together. Default: no limit. */
   rateLimit?: RateLimitOptions | undefined;
+  /**
+   * Makes the `key` of a job from its payload: the jobs with the same one run one after the other, in the order in which they are due. `undefined` means
+   * none. Asked by `enqueue` in processes that know this; a job's own `key` wins over it. Must always make the same key of the same payload.
+   */
+  key?(payload: unknown): string | undefined;
   /** How long the rows of these jobs are kept when they are over. The memory queue has no rows and does not heed it. */
   retention?: RetentionOptions | undefined;
 }
@@ -44,6 +49,7 @@ export interface HandlerPolicy {
   readonly globalConcurrency?: number | undefined;
   readonly rateLimit?: RateLimit | undefined;
   readonly retention?: Retention | undefined;
+  readonly key?: ((payload: unknown) => unknown) | undefined;
   /** What payloads must fit. */
   readonly schema?: PayloadCheck | undefined;
   /** The key of the jobs that are enqueued where this handler is known. */
@@ -59,6 +65,7 @@ const checks: Readonly<Record<keyof HandlerPolicyOptions, (name: string, value: 
   concurrency: (name, value) => checkInteger(name, value, 1, 10_000),
   globalConcurrency: (name, value) => checkInteger(name, value, 1, 10_000),
   rateLimit: resolveRateLimit,
+  key: checkFunction,
   retention: resolveRetention,
 };
 

@@ -6,4 +6,6 @@ export interface LimitedType {
   /** How many of its jobs run at the same time, over all processes. */
   readonly globalConcurrency?: number | undefined;
   readonly rateLimit?: RateLimit | undefined;
+  /** Whether some of its jobs have a key: those with the same one run one after the other. */
+  readonly isKeyed?: boolean | undefined;
 }

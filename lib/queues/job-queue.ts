@@ -63,6 +63,7 @@ export class JobQueue {
   private readonly store: MemoryStore;
   private readonly watch = new Watch();
   private readonly layers: EnqueueLayers | undefined;
+  private readonly limits: TypeLimits;
   private worker: Worker | undefined;
   private isClosed = false;
   private isCut = false;
@@ -82,6 +83,7 @@ export class JobQueue {
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
     this.store = new MemoryStore(this.clock, () => this.watch.notify());
+    this.limits = new TypeLimits(this.handlers, this.options.handlers);
     const sink = parts.sink ?? jobsLogger();
     this.layers = EnqueueLayers.of(this.options.middleware, sink);
     attachJobLog(this.events, sink, 'memory');
@@ -137,7 +139,10 @@ export class JobQueue {
     const found = this.store.cancel(id);
     this.watch.notify();
     if (found === undefined) return { result: 'notFound' };
-    if (found === 'pending') return { result: 'done', from: 'pending' };
+    if (found === 'pending') {
+      this.worker?.freed();
+      return { result: 'done', from: 'pending' };
+    }
     this.worker?.cancel([found]);
     return { result: 'done', from: 'running' };
   }
@@ -197,6 +202,7 @@ export class JobQueue {
 
   private take(work: unknown, rest: readonly unknown[]): EnqueueResult {
     const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
+    if (job.key !== undefined) this.limits.learnKeyed(job.type);
     return this.store.add(job);
   }
 
@@ -263,9 +269,8 @@ export class JobQueue {
   }
 
   private makeWorker(): Worker {
-    const { events, clock, store, options, handlers } = this;
+    const { events, clock, store, options, handlers, limits } = this;
     const sink = this.parts.sink ?? jobsLogger();
-    const limits = new TypeLimits(handlers, options.handlers);
     const parts = {
       store,
       events,
@@ -278,6 +283,7 @@ export class JobQueue {
       claimTypes: () => undefined,
       limits: () => limits.ofProcess(),
       limited: () => limits.ofFleet(),
+      learnKeyed: (type: string) => limits.learnKeyed(type),
       onFreed: () => worker.freed(),
       held: () => worker.held(),
     };

@@ -34,6 +34,7 @@ export function makePersistentEngine(parts: PersistentEngineParts): Engine {
     executor: new Executor(handlers, options, makeRunWrapper(options)),
     limits: () => limits.ofProcess(),
     limited: () => limits.ofFleet(),
+    learnKeyed: (type: string) => limits.learnKeyed(type),
     makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
   };
   return new Engine(engineParts, engineSettings(options, owner));

@@ -7,6 +7,8 @@ export class TypeLimits {
   private limits = new Map<string, number>();
   private types: readonly LimitedType[] = [];
   private known: readonly string[] | undefined;
+  /** Types of which jobs with keys have turned up, whatever is said about them. */
+  private readonly keyed = new Set<string>();
 
   constructor(
     private readonly handlers: HandlerRegistry,
@@ -25,17 +27,26 @@ export class TypeLimits {
     return this.types;
   }
 
+  /** There are jobs of this type with keys. */
+  learnKeyed(type: string): void {
+    if (this.keyed.has(type)) return;
+    this.keyed.add(type);
+    this.known = undefined;
+  }
+
   private refresh(): void {
     const types = this.handlers.types();
     if (types === this.known) return;
     this.known = types;
     const limited: LimitedType[] = [];
-    for (const type of types) {
+    for (const type of new Set([...types, ...this.keyed])) {
       const policy = mergePolicies(this.handlers.get(type)?.policy, this.policies[type]);
       const { concurrency, globalConcurrency, rateLimit } = policy;
+      const isKeyed = policy.key !== undefined || this.keyed.has(type);
       if (concurrency !== undefined) this.limits.set(type, concurrency);
-      if (globalConcurrency !== undefined || rateLimit !== undefined)
-        limited.push({ type, globalConcurrency, rateLimit });
+      if (isKeyed || globalConcurrency !== undefined || rateLimit !== undefined) {
+        limited.push({ type, globalConcurrency, rateLimit, isKeyed });
+      }
     }
     this.types = limited;
   }

@@ -64,7 +64,7 @@ export class LoneRunner {
   }
 
   private claimUnlimited(): Promise<Attempt | undefined> {
-    const { clock, crew, desk, store, settings, limited, held, mostInnocent, answer, hold } = this.parts;
+    const { clock, crew, desk, store, settings, limited, held, mostInnocent, learnKeyed, answer, hold } = this.parts;
     return desk.pass(async () => {
       const sentAt = clock.monotonic();
       const { owner, leaseMs } = settings;
@@ -72,7 +72,12 @@ export class LoneRunner {
       const mostInterruptions = crew.hasSuspect ? mostInnocent : undefined;
       const claim = { types: undefined, caps, limit: 1, mostInterruptions, owner, leaseMs };
       const { claimed } = await answer(store.exchange({ settle: [], claim }));
-      return claimed.map((job) => hold(job, sentAt))[0];
+      const [attempt] = claimed.map((job) => hold(job, sentAt));
+      if (attempt?.job.key === undefined) return attempt;
+      // Another job of its key may run: it goes back, and is claimed in the way of jobs with keys.
+      learnKeyed(attempt.job.type);
+      attempt.startsBy = -Infinity;
+      return attempt;
     });
   }
 

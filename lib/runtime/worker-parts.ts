@@ -39,6 +39,8 @@ export interface WorkerParts {
   readonly limits: () => ReadonlyMap<string, number>;
   /** The types with limits that hold for all processes together: they are claimed in a way of their own. */
   readonly limited: () => readonly LimitedType[];
+  /** A job of this type was claimed that has a key: from now on its type is one of those. */
+  readonly learnKeyed: (type: string) => void;
   /** Called when jobs have ended in the store. */
   readonly onFreed: () => void;
   /** The types of the jobs that all workers of this owner run, or will run next. */

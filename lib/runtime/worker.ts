@@ -81,6 +81,7 @@ export class Worker {
   /** These claims stand no longer: their jobs were cancelled. */
   cancel(claims: readonly Lease[]): void {
     for (const { token } of claims) this.crew.cancel(token);
+    this.freed();
   }
 
   /** The types of the jobs that run, or will run next. */
@@ -195,8 +196,10 @@ export class Worker {
       const isSuspect = job.interruptions > this.mostInnocent;
       if (isSuspect) this.suspicion?.saw(this.parts.clock.monotonic());
       const attempt = this.hold(job, sentAt);
+      // A job with a key may have to wait for another one: it goes back, and is claimed in the way of those.
+      if (job.key !== undefined) this.parts.learnKeyed(job.type);
       // A type may lie in several streams, of which a claim takes the most from each.
-      if (takeOne(caps, job.type)) this.crew.admit(attempt, isSuspect);
+      if (job.key === undefined && takeOne(caps, job.type)) this.crew.admit(attempt, isSuspect);
       else this.crew.giveBack(attempt);
     }
     this.crew.fill();

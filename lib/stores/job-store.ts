@@ -31,6 +31,8 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** Jobs that were interrupted more often than this are left alone. Default: none are. */
   readonly mostInterruptions?: number | undefined;
+  /** Only jobs without a key. Default: all. */
+  readonly keys?: 'none' | undefined;
 }
 
 export interface ExchangeRequest {
@@ -57,7 +59,7 @@ export interface AskedType extends LimitedType {
 }
 
 /** What a worker asks for of the types with limits. */
-export interface LimitedClaimRequest extends Omit<ClaimRequest, 'types' | 'caps'> {
+export interface LimitedClaimRequest extends Omit<ClaimRequest, 'types' | 'caps' | 'keys'> {
   readonly types: readonly AskedType[];
   /** Within so many milliseconds of its claim each job is started, or given back unstarted; see `model/start-times.ts`. */
   readonly graceMs: number;
@@ -149,7 +151,7 @@ export interface JobStore extends JobUpkeep {
 
   /**
    * Claims due jobs of types that have limits over the whole fleet. However many processes call at the same time, never are more of them running,
-   * or started in a window, than their limits say; all that run count, whoever claimed them.
+   * or started in a window, than their limits say, nor two of one key; all that run count, whoever claimed them.
    */
   claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult>;
 

@@ -77,6 +77,7 @@ export class MemoryStore implements JobStore {
     const running = [...this.running.values()].find((job) => job.id === id);
     if (running !== undefined) {
       this.running.delete(running.token);
+      this.line.keyEnded(running.source);
       this.keys.release(running.source);
       return { id, token: running.token };
     }
@@ -190,7 +191,7 @@ export class MemoryStore implements JobStore {
     const allowance = allowanceOf({ ...asked, most: Math.min(asked.most, most) }, state);
     const claimed: ClaimedJob[] = [];
     while (claimed.length < allowance.most) {
-      const next = this.line.shiftOf(type);
+      const next = this.nextOf(type, claimed.length);
       if (next === undefined) break;
       claimed.push(this.hand(next));
     }
@@ -199,6 +200,13 @@ export class MemoryStore implements JobStore {
     const waitMs = used.waitMs ?? allowance.waitMs;
     if (waitMs !== undefined) waits.set(type, waitMs);
     return claimed;
+  }
+
+  /** With a key and without one by turns, where there are both. */
+  private nextOf(type: string, turn: number): NewJob | WaitingJob | undefined {
+    return turn % 2 === 0
+      ? (this.line.shiftKeyed(type) ?? this.line.shiftOf(type))
+      : (this.line.shiftOf(type) ?? this.line.shiftKeyed(type));
   }
 
   private hand(next: NewJob | WaitingJob): ClaimedJob {
@@ -217,6 +225,7 @@ export class MemoryStore implements JobStore {
       interruptions: 0,
       expiresInMs: expiresAt === undefined ? undefined : expiresAt - this.clock.monotonic(),
       tags: source.tags,
+      key: source.key,
       context: source.context,
       run: source.run,
       source,
@@ -233,14 +242,17 @@ export class MemoryStore implements JobStore {
     this.running.delete(token);
     if (outcome.kind === 'retried') this.again(job, outcome.delayMs, job.attempts + 1);
     else if (outcome.kind === 'snoozed' || outcome.kind === 'released') this.again(job, outcome.delayMs, job.attempts);
-    else this.keys.release(job.source);
+    else {
+      this.keys.release(job.source);
+      this.line.keyEnded(job.source);
+    }
     return true;
   }
 
   private again({ source, expiresAt }: RunningJob, delayMs: number, attempts: number): void {
     const dueAt = this.clock.monotonic() + delayMs;
-    const entry = { job: source, dueAt, attempts, order: this.added++, expiresAt };
-    this.line.pushLater(entry);
+    const entry = { job: source, dueAt, attempts, order: this.added++, expiresAt, wasHanded: true };
+    this.line.pushAgain(entry);
     this.keys.waits(entry);
   }
 
@@ -250,7 +262,7 @@ export class MemoryStore implements JobStore {
     // What has expired will never run; to leave it to that would lose this job too.
     const isReplacing = job.onDuplicate === 'replace' || expiresAt <= this.clock.monotonic();
     if (!isReplacing) return enqueueResult(id, 'waiting');
-    this.line.replace(entry, this.entryOf({ ...job, id }));
+    this.line.replace(entry, this.entryOf({ ...job, id, key: entry.job.key }));
     this.wakeAll();
     return enqueueResult(id, 'replaced');
   }

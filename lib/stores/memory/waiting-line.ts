@@ -2,6 +2,7 @@ import type { Clock } from '../../model/clock.js';
 import { Heap } from '../../model/heap.js';
 import { Lanes } from '../../model/lanes.js';
 import type { NewJob } from '../../model/job.js';
+import { KeyLines } from './key-lines.js';
 import { startTimer } from '../../model/timer.js';
 
 /** A job that waits; what a claim needs besides is made only when it is claimed, so that a million of them stay small. */
@@ -14,6 +15,8 @@ export interface WaitingJob {
   readonly order: number;
   /** On the monotonic clock too. */
   readonly expiresAt?: number | undefined;
+  /** Whether it was claimed before: others of its key wait for it. */
+  readonly wasHanded?: boolean;
   /** What has taken its place. It stays where it is, so that a job which is put off over and over is still only one entry. */
   replacement?: WaitingJob;
   /** Whether it is passed over, since what has taken its place is due earlier and stands in the line by itself. */
@@ -36,6 +39,8 @@ export class WaitingLine {
   );
   /** By type, what is due and has to wait for others of its type. */
   private readonly aside = new Map<string, Lanes<NewJob | WaitingJob>>();
+  /** Those that are due and have a key. */
+  private readonly keyed = new KeyLines<NewJob | WaitingJob>();
   /** The types whose jobs all wait aside, from the moment at which they are due. */
   private readonly separate = new Set<string>();
   private gone = 0;
@@ -44,18 +49,24 @@ export class WaitingLine {
   constructor(private readonly parts: WaitingLineParts) {}
 
   get size(): number {
-    return this.due.size + this.asideSize + this.later.size - this.gone;
+    return this.due.size + this.asideSize + this.keyed.size + this.later.size - this.gone;
   }
 
   /** Whether some job is due, or becomes so until `moment` (monotonic). */
   isAnyDueUntil(moment: number): boolean {
     const soonest = this.later.peek();
-    return this.due.size + this.asideSize > 0 || (soonest !== undefined && soonest.dueAt <= moment);
+    return this.due.size + this.asideSize + this.keyed.size > 0 || (soonest !== undefined && soonest.dueAt <= moment);
   }
 
   /** Takes a job that is due. */
   pushDue(job: NewJob | WaitingJob): void {
-    const { type, priority } = jobOf(job);
+    const { type, priority, key } = jobOf(job);
+    if (key !== undefined) {
+      const wasHanded = 'job' in job && job.wasHanded === true;
+      this.keyed.push(job, { type, key, wasHanded });
+      if (wasHanded) this.keyed.putOff(type, key, -1);
+      return;
+    }
     if (this.separate.has(type)) this.asideOf(type).push(job, priority);
     else this.due.push(job, priority);
   }
@@ -73,6 +84,14 @@ export class WaitingLine {
   shiftOf(type: string): NewJob | WaitingJob | undefined {
     const lane = this.aside.get(type);
     return lane === undefined ? undefined : this.nextOf(lane);
+  }
+
+  /** Takes back a job that was claimed; it is due again later, before all others of its key. */
+  pushAgain(entry: WaitingJob): void {
+    const { type, key } = entry.job;
+    if (key !== undefined) this.keyed.putOff(type, key, 1);
+    this.keyEnded(entry.job);
+    this.pushLater(entry);
   }
 
   pushLater(entry: WaitingJob): void {
@@ -100,7 +119,9 @@ export class WaitingLine {
   remove(id: string): NewJob | undefined {
     const isMeant = (item: NewJob | WaitingJob): boolean =>
       'job' in item ? item.job.id === id && item.isGone !== true : item.id === id;
-    const found = this.due.remove(isMeant) ?? this.removeAside(isMeant) ?? this.later.remove(isMeant);
+    const late = this.later.remove(isMeant);
+    const found = late ?? this.due.remove(isMeant) ?? this.removeAside(isMeant) ?? this.keyed.remove(isMeant);
+    if (late?.wasHanded === true && late.job.key !== undefined) this.keyed.putOff(late.job.type, late.job.key, -1);
     this.armTimer();
     return found === undefined || !('job' in found) ? found : found.job;
   }
@@ -112,6 +133,22 @@ export class WaitingLine {
    */
   shift(left: Map<string, number>): NewJob | WaitingJob | undefined {
     return this.shiftAside(left) ?? this.shiftDue(left);
+  }
+
+  /** Hands out the next job of this type that has a key, of which none runs. To be called after `promote`. */
+  shiftKeyed(type: string): NewJob | WaitingJob | undefined {
+    for (;;) {
+      const next = this.keyed.shift(type);
+      if (next === undefined || !('job' in next)) return next;
+      const current = this.current(next);
+      if (current !== undefined) return current;
+      this.keyEnded(next.job);
+    }
+  }
+
+  /** The job with a key that ran has ended. */
+  keyEnded({ type, key }: NewJob): void {
+    if (key !== undefined) this.keyed.ended(type, key);
   }
 
   private shiftAside(left: Map<string, number>): NewJob | WaitingJob | undefined {
@@ -170,6 +207,7 @@ export class WaitingLine {
 
   clear(): void {
     this.aside.clear();
+    this.keyed.clear();
     this.due.clear();
     this.later.clear();
     this.gone = 0;

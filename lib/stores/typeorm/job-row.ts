@@ -18,7 +18,7 @@ export const plainColumns = [
 ] as const;
 
 /** What it reads besides, though most jobs have nothing there. */
-export const rareColumns = ['timeout', 'expires_at', 'tags', 'context'] as const;
+export const rareColumns = ['timeout', 'expires_at', 'tags', 'context', 'job_key'] as const;
 
 export const claimedColumns = [...plainColumns, ...rareColumns] as const;
 
@@ -38,6 +38,7 @@ export interface NewRow {
   /** As JSON. */
   readonly tags: string | null;
   readonly uniqueKey: string | null;
+  readonly key: string | null;
   readonly queue: string | null;
   readonly priority: number | null;
   /** JSON text, or null. */
@@ -80,6 +81,7 @@ export function toNewRow(job: NewJob): NewRow {
     expiresInMs: job.expiresInMs ?? null,
     tags: job.tags === undefined ? null : JSON.stringify(job.tags),
     uniqueKey: job.uniqueKey ?? null,
+    key: job.key ?? null,
     queue: job.queue ?? null,
     priority: job.priority ?? null,
     context: job.context ?? null,
@@ -95,7 +97,7 @@ export interface ClaimFacts {
 }
 
 export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
-  const { timeout, expires_at: expiresAt, tags, context } = row;
+  const { timeout, expires_at: expiresAt, tags, context, job_key: key } = row;
   return {
     id: toText(row['id']),
     token,
@@ -109,6 +111,7 @@ export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
     expiresInMs: isMissing(expiresAt) ? undefined : Number(expiresAt) - now,
     tags: isMissing(tags) ? undefined : toTags(tags),
     context: typeof context === 'string' ? context : undefined,
+    key: typeof key === 'string' ? key : undefined,
   };
 }
 

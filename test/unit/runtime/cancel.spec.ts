@@ -56,6 +56,7 @@ describe('cancelling a claim', () => {
         claimTypes: () => registry.types(),
         limits: () => new Map<string, number>(),
         limited: () => [],
+        learnKeyed: () => undefined,
         identity: { isDead: () => Promise.resolve(false), forget: () => Promise.resolve() },
       },
       {

@@ -50,6 +50,7 @@ function setUp(overrides: Partial<EngineSettings> = {}): Rig {
       claimTypes: () => registry.types(),
       limits: () => new Map<string, number>(),
       limited: () => [],
+      learnKeyed: () => undefined,
       identity: { isDead: () => Promise.resolve(false), forget: () => Promise.resolve() },
     },
     { ...settings, ...overrides },

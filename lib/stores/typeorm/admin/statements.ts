@@ -24,6 +24,7 @@ const columns = [
   'queue',
   'priority',
   'unique_key',
+  'job_key',
   'tags',
   'expires_at',
   'timeout',

@@ -1,5 +1,6 @@
 import { JobState } from '../../../model/job-state.js';
 import type { AskedType } from '../../job-store.js';
+import type { LimitChanges } from '../limited-claim.js';
 import type { SqlNames } from '../table-name.js';
 import { inList, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
 
@@ -31,13 +32,13 @@ export function lookAtLimitsStatement({ table, limits }: SqlNames, types: readon
 /** MariaDB, which alone reads that kind of comment, waits no longer than a second; MySQL as long as the session says. */
 export function lockLimitsStatement(limits: string, type: string): MysqlStatement {
   return {
-    text: `SELECT job_type, starts, ${mysqlNowMs} AS now_ms FROM ${limits} WHERE job_type = ? FOR UPDATE /*M!100300 WAIT 1 */`,
+    text: `SELECT job_type, starts, served_key, ${mysqlNowMs} AS now_ms FROM ${limits} WHERE job_type = ? FOR UPDATE /*M!100300 WAIT 1 */`,
     values: [type],
   };
 }
 
 export function createLimitsStatement(limits: string, type: string): MysqlStatement {
-  return { text: `INSERT IGNORE INTO ${limits} (job_type, starts) VALUES (?, '')`, values: [type] };
+  return { text: `INSERT IGNORE INTO ${limits} (job_type, starts, served_key) VALUES (?, '', '')`, values: [type] };
 }
 
 export function countRunningStatement(table: string, type: string): MysqlStatement {
@@ -47,6 +48,9 @@ export function countRunningStatement(table: string, type: string): MysqlStateme
   };
 }
 
-export function saveStartsStatement(limits: string, type: string, starts: string): MysqlStatement {
-  return { text: `UPDATE ${limits} SET starts = ? WHERE job_type = ?`, values: [starts, type] };
+export function saveLimitsStatement(limits: string, type: string, { starts, served }: LimitChanges): MysqlStatement {
+  return {
+    text: `UPDATE ${limits} SET starts = COALESCE(?, starts), served_key = COALESCE(?, served_key) WHERE job_type = ?`,
+    values: [starts ?? null, served ?? null, type],
+  };
 }

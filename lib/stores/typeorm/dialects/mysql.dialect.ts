@@ -19,6 +19,7 @@ import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
+import { KeylessLooks } from '../keyless-looks.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
@@ -77,6 +78,7 @@ export class MysqlDialect implements SqlDialect {
   /** Beside the other inserts: one that waits for somebody's open transaction must not hold them up. */
   private readonly keyed = new Turnstile(1);
   private readonly heart: Heart<MysqlConnections>;
+  private readonly keylessLooks = new KeylessLooks();
 
   constructor(
     private readonly app: DataSource,
@@ -129,7 +131,8 @@ export class MysqlDialect implements SqlDialect {
 
   claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
     const { connections, claimer } = this.parts();
-    return claimLimitedJobs({ names: this.names, connections, claimer }, request);
+    const { names, keylessLooks } = this;
+    return claimLimitedJobs({ names, connections, claimer, keylessLooks }, request);
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {

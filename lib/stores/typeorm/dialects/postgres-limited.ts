@@ -1,18 +1,29 @@
 import type { ClaimedJob } from '../../../model/job.js';
 import type { AskedType, ClaimRequest, LimitedClaimRequest, LimitedClaimResult } from '../../job-store.js';
-import { mostCounted, type LimitState } from '../../limit-state.js';
-import { claimLimited, toLimitState, type LimitedSteps, type LockedSteps } from '../limited-claim.js';
+import { mostCounted } from '../../limit-state.js';
+import { mostDueSeen, type DueKeys, type KeyHead, type KeySource } from '../../key-line.js';
+import { toDueKeys, toKeyHead } from '../keyed-claim.js';
+import type { KeylessLooks } from '../keyless-looks.js';
+import {
+  claimLimited,
+  toLockedState,
+  type LimitChanges,
+  type LimitedSteps,
+  type LockedState,
+  type LockedSteps,
+} from '../limited-claim.js';
 import type { Row } from '../job-row.js';
 import { errorField } from '../retry.js';
 import type { SqlNames } from '../table-name.js';
 import { claimedJob } from './postgres-claimed.js';
-import { exchangeStatement } from './postgres-exchange.js';
+import { claimTheseStatement, exchangeStatement } from './postgres-exchange.js';
+import { dueKeysStatement, headsStatement } from './postgres-keys.js';
 import {
   countRunningStatement,
   createLimitsStatement,
   lockLimitsStatement,
   lookAtLimitsStatement,
-  saveStartsStatement,
+  saveLimitsStatement,
 } from './postgres-limits.js';
 import { inPgTransaction, type PgPool, type PgQueryable, type PgResult } from './postgres-pool.js';
 import type { PgStatement } from './postgres-values.js';
@@ -20,6 +31,7 @@ import type { PgStatement } from './postgres-values.js';
 export interface PostgresLimitedParts {
   readonly names: SqlNames;
   readonly pool: PgPool;
+  readonly keylessLooks: KeylessLooks;
   /** Repeats what the database refused for a passing reason. */
   readonly retried: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -37,15 +49,16 @@ export function claimLimitedJobs(
   parts: PostgresLimitedParts,
   request: LimitedClaimRequest,
 ): Promise<LimitedClaimResult> {
-  const { names, pool, retried } = parts;
+  const { names, pool, keylessLooks, retried } = parts;
   const steps: LimitedSteps = {
     look: async (types) => {
       const { rows } = await retried(() => say(pool, lookAtLimitsStatement(names, types)));
-      return rows.map(toLimitState);
+      return rows.map(toLockedState);
     },
     locked: async (work) => {
       try {
-        return await retried(() => inPgTransaction(pool, (client) => work(new PgLockedSteps(client, names)), begin));
+        const inTransaction = (client: PgQueryable) => work(new PgLockedSteps(client, names, keylessLooks));
+        return await retried(() => inPgTransaction(pool, inTransaction, begin));
       } catch (error) {
         if (errorField(error, 'code') === lockNotAvailable) return undefined;
         throw error;
@@ -59,15 +72,16 @@ class PgLockedSteps implements LockedSteps {
   constructor(
     private readonly client: PgQueryable,
     private readonly names: SqlNames,
+    readonly keylessLooks: KeylessLooks,
   ) {}
 
-  async lock(asked: AskedType): Promise<LimitState> {
+  async lock(asked: AskedType): Promise<LockedState> {
     const { table } = this.names;
     const { type } = asked;
     const row = await this.lockRow(type);
-    if (mostCounted(asked) === 0) return toLimitState(row);
+    if (mostCounted(asked) === 0) return toLockedState(row);
     const { rows } = await say(this.client, countRunningStatement(table, type, mostCounted(asked)));
-    return toLimitState({ ...row, ...rows[0] });
+    return toLockedState({ ...row, ...rows[0] });
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedJob[]> {
@@ -75,8 +89,24 @@ class PgLockedSteps implements LockedSteps {
     return rows.map(claimedJob);
   }
 
-  async save(type: string, starts: string): Promise<void> {
-    await say(this.client, saveStartsStatement(this.names.limits, type, starts));
+  async claimThese(ids: readonly string[], claim: ClaimRequest): Promise<readonly ClaimedJob[]> {
+    const { rows } = await say(this.client, claimTheseStatement(this.names.table, ids, claim));
+    return rows.map(claimedJob);
+  }
+
+  async dueKeys(claim: ClaimRequest): Promise<DueKeys> {
+    const { rows } = await say(this.client, dueKeysStatement(this.names, claim));
+    return toDueKeys(rows, mostDueSeen);
+  }
+
+  async heads(source: KeySource, claim: ClaimRequest): Promise<readonly KeyHead[]> {
+    const [type = ''] = claim.types ?? [];
+    const { rows } = await say(this.client, headsStatement(this.names, { type, source }));
+    return rows.map((row) => toKeyHead(row, claim));
+  }
+
+  async save(type: string, changes: LimitChanges): Promise<void> {
+    await say(this.client, saveLimitsStatement(this.names.limits, type, changes));
   }
 
   private async lockRow(type: string): Promise<Row> {

@@ -1,6 +1,7 @@
 import { JobState } from '../../../model/job-state.js';
 import type { AskedType } from '../../job-store.js';
 import { mostCounted } from '../../limit-state.js';
+import type { LimitChanges } from '../limited-claim.js';
 import type { SqlNames } from '../table-name.js';
 import { pgNowMs, PgValues, type PgStatement } from './postgres-values.js';
 
@@ -26,14 +27,14 @@ export function lookAtLimitsStatement({ table, limits }: SqlNames, types: readon
 /** What it says is not older than the lock: its clock was read before others could have used theirs, which is the safe way round. */
 export function lockLimitsStatement(limits: string, type: string): PgStatement {
   return {
-    text: `SELECT job_type, starts, ${pgNowMs} AS now_ms FROM ${limits} WHERE job_type = $1::text FOR UPDATE`,
+    text: `SELECT job_type, starts, served_key, ${pgNowMs} AS now_ms FROM ${limits} WHERE job_type = $1::text FOR UPDATE`,
     values: [type],
   };
 }
 
 export function createLimitsStatement(limits: string, type: string): PgStatement {
   return {
-    text: `INSERT INTO ${limits} (job_type, starts) VALUES ($1::text, '') ON CONFLICT (job_type) DO NOTHING`,
+    text: `INSERT INTO ${limits} (job_type, starts, served_key) VALUES ($1::text, '', '') ON CONFLICT (job_type) DO NOTHING`,
     values: [type],
   };
 }
@@ -47,6 +48,11 @@ export function countRunningStatement(table: string, type: string, most: number)
   };
 }
 
-export function saveStartsStatement(limits: string, type: string, starts: string): PgStatement {
-  return { text: `UPDATE ${limits} SET starts = $2::text WHERE job_type = $1::text`, values: [type, starts] };
+export function saveLimitsStatement(limits: string, type: string, { starts, served }: LimitChanges): PgStatement {
+  return {
+    text: `UPDATE ${limits}
+      SET starts = COALESCE($2::text, starts), served_key = COALESCE($3::text, served_key)
+      WHERE job_type = $1::text`,
+    values: [type, starts ?? null, served ?? null],
+  };
 }

@@ -22,6 +22,7 @@ import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
+import { KeylessLooks } from '../keyless-looks.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { errorField, retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
@@ -83,6 +84,7 @@ export class PostgresDialect implements SqlDialect {
   /** Beside the other inserts: one that waits for somebody's open transaction must not hold them up. */
   private readonly keyed = new Turnstile(1);
   private readonly heart: Heart<PgPool>;
+  private readonly keylessLooks = new KeylessLooks();
 
   constructor(
     private readonly app: DataSource,
@@ -143,7 +145,8 @@ export class PostgresDialect implements SqlDialect {
 
   claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
     const retried = <T>(run: () => Promise<T>): Promise<T> => this.retried(run);
-    return claimLimitedJobs({ names: this.names, pool: this.openPool(), retried }, request);
+    const { names, keylessLooks } = this;
+    return claimLimitedJobs({ names, keylessLooks, pool: this.openPool(), retried }, request);
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {

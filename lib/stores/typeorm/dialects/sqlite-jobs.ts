@@ -25,6 +25,7 @@ import { capOf, compareDue, isInScope, isPaused, toStream, type Stream } from '.
 import { SqliteAdmission } from './sqlite-admission.js';
 import { markCancelled } from '../lost-leases.js';
 import type { SqliteHandle } from './sqlite-handle.js';
+import { KeylessLooks } from '../keyless-looks.js';
 import { SqliteLimited } from './sqlite-limited.js';
 import { SqliteStatements, type SqliteNames } from './sqlite-statements.js';
 
@@ -35,6 +36,7 @@ interface DueLimits {
   readonly bounds: readonly number[];
   readonly caps: ClaimRequest['caps'];
   readonly limit: number;
+  readonly name: 'due' | 'dueKeyless';
 }
 
 /** The verbs on one connection, synchronous; whoever calls them sees to the transaction. Row by row is as fast as any list here. */
@@ -50,7 +52,8 @@ export class SqliteJobs {
   ) {
     this.statements = new SqliteStatements(handle, names);
     this.admission = new SqliteAdmission(this.statements);
-    this.limited = new SqliteLimited(this, this.statements);
+    const { statements } = this;
+    this.limited = new SqliteLimited({ jobs: this, statements, keylessLooks: new KeylessLooks() });
   }
 
   insert(jobs: readonly NewJob[], now: number): void {
@@ -81,9 +84,10 @@ export class SqliteJobs {
     const [only] = streams;
     if (only === undefined) return [];
     const bounds = [now, mostInterruptions];
-    if (streams.length > 1) return this.dueOfMany(streams, { bounds, caps, limit });
+    const name = request.keys === 'none' ? 'dueKeyless' : 'due';
+    if (streams.length > 1) return this.dueOfMany(streams, { bounds, caps, limit, name });
     const most = Math.min(limit, capOf(caps, only.type) ?? limit);
-    return this.statements.get('due').all(only.type, only.queue, only.priority, ...bounds, most);
+    return this.statements.get(name).all(only.type, only.queue, only.priority, ...bounds, most);
   }
 
   /** Marks what `due` found in the same transaction. */
@@ -202,9 +206,9 @@ export class SqliteJobs {
   }
 
   /** Merges the cursors of all streams, so that no more rows are read than are wanted, and one more of each stream. */
-  private dueOfMany(streams: readonly Stream[], { bounds, caps, limit }: DueLimits): readonly Row[] {
+  private dueOfMany(streams: readonly Stream[], { bounds, caps, limit, name }: DueLimits): readonly Row[] {
     // All of them first: what keeps one from being prepared must leave no cursor open, which would block the connection for ever.
-    const looks = streams.map((stream, index) => ({ stream, statement: this.statements.get('due', index) }));
+    const looks = streams.map((stream, index) => ({ stream, statement: this.statements.get(name, index) }));
     const cursors = looks.map(({ stream: { type, queue, priority }, statement }) =>
       statement.iterate(type, queue, priority, ...bounds, Math.min(limit, capOf(caps, type) ?? limit)),
     );

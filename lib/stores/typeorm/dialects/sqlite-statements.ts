@@ -4,6 +4,7 @@ import type { ExtraColumn } from '../extra-columns.js';
 import { claimedColumns } from '../job-row.js';
 import { holdsKey } from '../migrations/0001-create-jobs.js';
 import { admissionTexts } from './sqlite-admission-texts.js';
+import { keysTexts } from './sqlite-keys-texts.js';
 import { limitsTexts } from './sqlite-limits-texts.js';
 import type { SqlNames } from '../table-name.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
@@ -64,6 +65,7 @@ function textsOf({ table, slots, limits }: SqliteNames) {
     ...steppingTexts(table),
     ...admissionTexts(table, slots),
     ...limitsTexts(table, limits),
+    ...keysTexts(table),
     ...upkeepTexts(table),
     ...pruneTexts(table),
   };
@@ -89,18 +91,24 @@ function workingTexts(table: string) {
         lease_until = CASE WHEN ? = '${Running}' THEN lease_until END
       WHERE id = ? AND claim_token = ?`,
     /** job_type, queue, priority, now, most interruptions, limit */
-    due: `
-      SELECT ${claimedColumns.join(', ')}, priority, next_run_at, rowid AS place FROM ${table}
-      WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority = ? AND next_run_at <= ?
-        AND interruptions <= ?
-      ORDER BY next_run_at, id
-      LIMIT ?`,
+    due: dueText(table, ''),
+    /** The same, of jobs without a key. */
+    dueKeyless: dueText(table, ' AND job_key IS NULL'),
     /** claim_token, claimed_by, lease_until, place */
     claim: `
       UPDATE ${table}
       SET status = '${Running}', claim_token = ?, claimed_by = ?, lease_until = ?
       WHERE rowid = ? AND status = '${Pending}'`,
   };
+}
+
+function dueText(table: string, also: string): string {
+  return `
+      SELECT ${claimedColumns.join(', ')}, priority, next_run_at, rowid AS place FROM ${table}
+      WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority = ? AND next_run_at <= ?
+        AND interruptions <= ?${also}
+      ORDER BY next_run_at, id
+      LIMIT ?`;
 }
 
 /** Looks that step through the index, one entry of each type or stream. */

@@ -13,6 +13,12 @@ export const holdsKey = `unique_key IS NOT NULL AND status IN ('${Pending}', '${
 /** MySQL has no indexes of some rows only; null counts as no key there. Stored, since an index on a computed value is fragile. The line break is one. */
 const heldKey = `CASE WHEN status IN ('${Pending}', '${Running}') THEN CONCAT(job_type, '\n', unique_key) END`;
 
+/** Jobs of one key that run come first, then those that have been started before, then the others. */
+export const keyPhase = `CASE WHEN status = '${Running}' THEN 0 WHEN history IS NOT NULL THEN 1 ELSE 2 END`;
+/** What the index of keys holds: the jobs with a key that are not over. */
+export const standsInLine = `job_key IS NOT NULL AND status IN ('${Pending}', '${Running}')`;
+const lineKey = `CASE WHEN status IN ('${Pending}', '${Running}') THEN CONCAT(job_type, '\n', job_key) END`;
+
 /** Times are epoch milliseconds; `attempts` are those that failed. */
 export const createJobs: Migration = {
   version: 1,
@@ -64,9 +70,14 @@ export const createJobs: Migration = {
     addable('tags', { postgres: 'text', mysql: `TEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('unique_key', { postgres: 'text COLLATE "C"', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
     addable('held_key', { mysql: `VARCHAR(511) ${utf8} GENERATED ALWAYS AS (${heldKey}) STORED` }),
+    addable('job_key', { postgres: 'text COLLATE "C"', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
     addable('keep_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     addable('result', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('history', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('line_key', { mysql: `VARCHAR(511) ${utf8} GENERATED ALWAYS AS (${lineKey}) STORED` }),
+    addable('line_phase', {
+      mysql: `TINYINT GENERATED ALWAYS AS (CASE WHEN job_key IS NOT NULL THEN ${keyPhase} END) STORED`,
+    }),
   ],
   indexes: [
     {
@@ -118,6 +129,14 @@ export const createJobs: Migration = {
         sqlite: `(job_type, unique_key) WHERE ${holdsKey}`,
       },
     },
+    {
+      suffix: 'keyed',
+      definition: {
+        postgres: `(job_type, job_key, (${keyPhase}), next_run_at, id) WHERE ${standsInLine}`,
+        mysql: '(line_key, line_phase, next_run_at, id)',
+        sqlite: `(job_type, job_key, (${keyPhase}), next_run_at, id) WHERE ${standsInLine}`,
+      },
+    },
   ],
   tables: [
     {
@@ -138,9 +157,9 @@ export const createJobs: Migration = {
     {
       suffix: limitsSuffix,
       definition: {
-        postgres: 'job_type text COLLATE "C" NOT NULL PRIMARY KEY, starts text NOT NULL',
-        mysql: `job_type VARCHAR(255) ${utf8} NOT NULL PRIMARY KEY, starts LONGTEXT ${ascii} NOT NULL`,
-        sqlite: 'job_type TEXT NOT NULL PRIMARY KEY, starts TEXT NOT NULL',
+        postgres: 'job_type text COLLATE "C" NOT NULL PRIMARY KEY, starts text NOT NULL, served_key text NOT NULL',
+        mysql: `job_type VARCHAR(255) ${utf8} NOT NULL PRIMARY KEY, starts LONGTEXT ${ascii} NOT NULL, served_key VARCHAR(255) ${utf8} NOT NULL`,
+        sqlite: 'job_type TEXT NOT NULL PRIMARY KEY, starts TEXT NOT NULL, served_key TEXT NOT NULL',
       },
       indexed: [],
     },
