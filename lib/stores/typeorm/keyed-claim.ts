@@ -67,7 +67,13 @@ function* pick(
   const walk = walkKeys(most, served);
   let step = walk.next();
   while (step.done !== true) step = walk.next(yield* answerOf(steps.heads(step.value, claim)));
-  return step.value;
+  const picked = step.value;
+  const left = most - picked.ids.length;
+  if (left === 0) return picked;
+  // The round has not come to all keys. Those that have waited for the longest time are known anyway.
+  const known = yield* answerOf(steps.heads({ keys: due.keys }, claim));
+  const others = known.filter(({ id }) => id !== undefined && !picked.ids.includes(id));
+  return { ids: [...picked.ids, ...pickHeads(others, { most: left, served }).ids], served: picked.served };
 }
 
 function* claimKeyless(

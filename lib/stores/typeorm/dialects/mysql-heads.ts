@@ -6,6 +6,7 @@ import { toKeyHead } from '../keyed-claim.js';
 import { isPaused } from '../streams.js';
 import type { SqlNames } from '../table-name.js';
 import {
+  entriesInStep,
   firstOfKeysStatement,
   keysStatement,
   mostKeysNamed,
@@ -41,8 +42,14 @@ async function lineKeysOf(
   { type, source }: { readonly type: string; readonly source: KeySource },
 ): Promise<readonly string[]> {
   if ('keys' in source) return source.keys.map((key) => scopedKey(type, key));
-  const { rows } = await run(connection, keysStatement(names, { type, ...source }));
-  return rows.map((row) => toText(row['line_key']));
+  const found = new Set<string>();
+  let after = scopedKey(type, source.after);
+  for (;;) {
+    const { rows } = await run(connection, keysStatement(names, type, after));
+    for (const row of rows) found.add(toText(row['line_key']));
+    after = [...found].at(-1) ?? after;
+    if (rows.length < entriesInStep || found.size >= source.count) return [...found].slice(0, source.count);
+  }
 }
 
 /** In the order of their keys; where one that was started before waits, it is as if one ran. */

@@ -4,7 +4,6 @@ import type { Stream } from '../streams.js';
 import type { SqlNames } from '../table-name.js';
 import { inList, mysqlNowMs, type MysqlStatement } from './mysql-statements.js';
 import { JobState } from '../../../model/job-state.js';
-import { scopedKey } from '../../../model/unique-key.js';
 
 /** The keys of the jobs that have been due for the longest time, in these streams. */
 export function dueKeysStatement(table: string, streams: readonly Stream[]): MysqlStatement {
@@ -17,16 +16,19 @@ export function dueKeysStatement(table: string, streams: readonly Stream[]): Mys
   };
 }
 
-/** The keys behind one: the server steps through the index from key to key. */
-export function keysStatement(
-  names: SqlNames,
-  { type, after, count }: { readonly type: string; readonly after: string; readonly count: number },
-): MysqlStatement {
+/** How many entries one step through the index of keys reads. */
+export const entriesInStep = 64;
+
+/**
+ * The next entries in the index of keys. Those of one key follow each other, so the step that begins behind a key passes all of them; the server's own way
+ * to step from one to the next (`DISTINCT`) is taken only where it believes that keys have many jobs.
+ */
+export function keysStatement(names: SqlNames, type: string, after: string): MysqlStatement {
   // No key begins with white space, and the character behind the line break ends what belongs to the type.
   return {
-    text: `SELECT DISTINCT line_key FROM ${inLine(names)} WHERE line_key > ? AND line_key < ?
-      ORDER BY line_key LIMIT ${count}`,
-    values: [scopedKey(type, after), `${type}\u000b`],
+    text: `SELECT line_key FROM ${inLine(names)} WHERE line_key > ? AND line_key < ?
+      ORDER BY line_key LIMIT ${entriesInStep}`,
+    values: [after, `${type}\u000b`],
   };
 }
 
@@ -38,7 +40,7 @@ export function firstOfKeysStatement(names: SqlNames, lineKeys: readonly string[
   const { values } = inList(lineKeys);
   const first = `(SELECT line_key, job_key, id, queue, interruptions, line_phase, next_run_at <= ${mysqlNowMs} AS is_due
     FROM ${inLine(names)} WHERE line_key = ?
-    ORDER BY line_key, line_phase, next_run_at, id LIMIT 1)`;
+    ORDER BY line_phase, next_run_at, id LIMIT 1)`;
   return { text: values.map(() => first).join(' UNION ALL '), values };
 }
 

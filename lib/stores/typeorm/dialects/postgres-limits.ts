@@ -19,8 +19,13 @@ export function lookAtLimitsStatement({ table, limits }: SqlNames, types: readon
       ) AS r
     ) AS running
     FROM unnest(${names}, ${counted}) AS w(job_type, counted)
-    LEFT JOIN ${limits} AS l ON l.job_type = w.job_type
-    WHERE EXISTS (SELECT FROM ${table} AS j WHERE j.status = '${Pending}' AND j.job_type = w.job_type)`;
+    CROSS JOIN LATERAL (
+      SELECT FROM ${table} AS j
+      WHERE j.status = '${Pending}' AND j.job_type = w.job_type
+      ORDER BY j.queue, j.priority
+      LIMIT 1
+    ) AS waiting
+    LEFT JOIN ${limits} AS l ON l.job_type = w.job_type`;
   return { text, values: values.list };
 }
 
