@@ -98,6 +98,7 @@ export type {
   SchedulePayload,
   ScheduleRules,
 } from './model/schedule-options.js';
+export type { RateLimitOptions } from './model/rate-limit.js';
 export type { RetentionOptions } from './model/retention.js';
 export type { BackoffFunction, BackoffKind, BackoffOptions } from './model/retry-policy.js';
 export { Discard, RetryAfter, Snooze } from './model/steering.js';

@@ -56,6 +56,8 @@ export class Attempt implements JobContext {
   renewedAt: number;
   /** Moment of its start on the monotonic clock; 0 before it. */
   startedAt = 0;
+  /** Moment, on the monotonic clock, after which it must not start: its permit would be counted wrong. */
+  startsBy = Infinity;
   /** Whether its handler has been called, or is just about to be. */
   hasBegun = false;
   /** The error by which its payload was refused, if it was. */

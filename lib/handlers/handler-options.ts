@@ -11,6 +11,8 @@ import { payloadCheckOf } from './payload-check-of.js';
 
 /** What a handler says about the jobs that it runs, in `@JobHandler` and in `register`; what it leaves out, the queue decides. */
 export interface RegisterOptions<T extends string = string> extends HandlerPolicyOptions {
+  /** See `HandlerPolicyOptions.key`. */
+  key?(payload: PayloadOf<T>): string | undefined;
   /**
    * Makes the `uniqueKey` of a job from its payload; `undefined` means none. Asked by `enqueue` in processes that know this handler; a job's own
    * `uniqueKey` wins over it. Must always make the same key of the same payload.

@@ -10,6 +10,7 @@ import { mostRetries } from './handler-policy.js';
 import { checkPriority } from './priority.js';
 import { checkQueueName } from './queue-name.js';
 import { checkTags } from './tags.js';
+import { checkKey } from './unique-key.js';
 
 /** When a job is due. */
 export interface DueOptions {
@@ -33,6 +34,11 @@ export interface SubmitOptions extends DueOptions, ExpiryOptions, UniqueOptions 
   maxRetries?: number | undefined;
   /** Of two jobs that are due, the one with the LOWER number runs first, however old the other is. From -100 to 100. Default: what the handler says, then 0. */
   priority?: number | undefined;
+  /**
+   * The jobs of one type with the same key run one at a time, in all processes together, and in the order in which they are due; one that
+   * waits for a retry holds up the others. 1 to 255 characters. `null`: none, whatever the handler says. Default: what the handler says, then none.
+   */
+  key?: string | null | undefined;
   /** Up to 16 strings of up to 64 characters, which the handler finds in `job.tags`. Default none. */
   tags?: readonly string[] | undefined;
   /** An attempt that takes longer than this many milliseconds counts as failed; 0 means no limit. Default as for `maxRetries`. */
@@ -63,6 +69,8 @@ export interface ResolvedEnqueueOptions extends ResolvedUniqueOptions {
   readonly expiresInMs: number | undefined;
   readonly expiresAt: number | undefined;
   readonly tags: readonly string[] | undefined;
+  /** `null`: none, whatever the handler says. */
+  readonly key: string | null | undefined;
   readonly timeoutMs: number | undefined;
   readonly manager: unknown;
 }
@@ -78,6 +86,7 @@ const submitKeys = [
   'uniqueKey',
   'onDuplicate',
   'tags',
+  'key',
 ];
 
 /** Any moment before 1980 in milliseconds is one in seconds. */
@@ -105,6 +114,7 @@ const nothing: ResolvedEnqueueOptions = Object.freeze({
   onDuplicate: undefined,
   throttle: undefined,
   tags: undefined,
+  key: undefined,
   timeoutMs: undefined,
   manager: undefined,
 });
@@ -115,7 +125,7 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
     throw new InvalidOptionError('the options of a job are an EntityManager; pass it as { manager }');
   }
   const given = checkKnownKeys('the options of a job', options, keys);
-  const { maxRetries, timeout, priority, queue, tags, manager } = given;
+  const { maxRetries, timeout, priority, queue, tags, key, manager } = given;
   if (manager !== undefined && typeof manager !== 'object') {
     throw new InvalidOptionError(
       `manager must be the EntityManager of your transaction, got ${show(manager)}; pass null to store the job by itself`,
@@ -127,6 +137,7 @@ function resolve(options: unknown, keys: readonly string[]): ResolvedEnqueueOpti
     priority: priority === undefined ? undefined : checkPriority('priority', priority),
     queue: queue === undefined ? undefined : checkQueueName('queue', queue),
     ...resolveUniqueOptions(given),
+    key: key === undefined || key === null ? key : checkKey('key', key),
     tags: tags === undefined ? undefined : checkTags('tags', tags),
     timeoutMs: timeout === undefined ? undefined : checkDuration('timeout', timeout),
     manager,

@@ -1,8 +1,9 @@
-import { checkDuration, checkInteger, checkKnownKeys } from './check.js';
+import { checkDuration, checkFunction, checkInteger, checkKnownKeys } from './check.js';
 import { checkJobType } from './job-type.js';
 import type { PayloadCheck } from './payload-check.js';
 import { checkPriority } from './priority.js';
 import { checkQueueName } from './queue-name.js';
+import { resolveRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.js';
 import { resolveRetention, type Retention, type RetentionOptions } from './retention.js';
 import { resolveBackoff, type Backoff, type BackoffFunction, type BackoffOptions } from './retry-policy.js';
 
@@ -23,6 +24,15 @@ export interface HandlerPolicyOptions {
   queue?: string | undefined;
   /** At the most so many of these jobs run at the same time in one process, whatever workers are free. Default: no limit of their own. */
   concurrency?: number | undefined;
+  /** At the most so many of these jobs run at the same time in all processes together. Default: no limit. */
+  globalConcurrency?: number | undefined;
+  /** At the most so many of these jobs start in any window of this length, in all processes together. Default: no limit. */
+  rateLimit?: RateLimitOptions | undefined;
+  /**
+   * Makes the `key` of a job from its payload: the jobs with the same one run one after the other, in the order in which they are due. `undefined` means
+   * none. Asked by `enqueue` in processes that know this; a job's own `key` wins over it. Must always make the same key of the same payload.
+   */
+  key?(payload: unknown): string | undefined;
   /** How long the rows of these jobs are kept when they are over. The memory queue has no rows and does not heed it. */
   retention?: RetentionOptions | undefined;
 }
@@ -36,9 +46,12 @@ export interface HandlerPolicy {
   readonly priority?: number | undefined;
   readonly queue?: string | undefined;
   readonly concurrency?: number | undefined;
+  readonly globalConcurrency?: number | undefined;
+  readonly rateLimit?: RateLimit | undefined;
   readonly retention?: Retention | undefined;
   /** Whether it runs in a transaction whose commit completes the job. */
   readonly transactional?: boolean | undefined;
+  readonly key?: ((payload: unknown) => unknown) | undefined;
   /** What payloads must fit. */
   readonly schema?: PayloadCheck | undefined;
   /** The key of the jobs that are enqueued where this handler is known. */
@@ -52,6 +65,9 @@ const checks: Readonly<Record<keyof HandlerPolicyOptions, (name: string, value: 
   priority: checkPriority,
   queue: checkQueueName,
   concurrency: (name, value) => checkInteger(name, value, 1, 10_000),
+  globalConcurrency: (name, value) => checkInteger(name, value, 1, 10_000),
+  rateLimit: resolveRateLimit,
+  key: checkFunction,
   retention: resolveRetention,
 };
 

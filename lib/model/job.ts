@@ -29,6 +29,8 @@ export interface NewJob {
   readonly uniqueKey?: string | undefined;
   /** What happens when another job holds the key. Default 'keep'. */
   readonly onDuplicate?: 'keep' | 'replace' | undefined;
+  /** Of the jobs of one type with this key one runs at a time, in the order in which they are due. */
+  readonly key?: string | undefined;
   /** At most one of these jobs per window; see `JobStore.admit`. */
   readonly throttle?: Throttle | undefined;
   /** What is carried from where it was enqueued to where it runs, as JSON text. */
@@ -73,6 +75,8 @@ export interface ClaimedJob extends Lease {
   /** Milliseconds from its claim, by the store's clock, after which it must not start; `undefined`: never. */
   readonly expiresInMs?: number | undefined;
   readonly tags?: readonly string[] | undefined;
+  /** See `NewJob.key`. */
+  readonly key?: string | undefined;
   /** See `NewJob.context`. */
   readonly context?: string | undefined;
   /** See `NewJob.batchId`. */

@@ -45,7 +45,10 @@ export function persistentJob(
   const text = encodePayload(payload, maxPayloadSize);
   const handler = handlers.get(type);
   const policy = mergePolicies(handler?.policy, policies[type]);
-  return { id, type, payload: text, ...jobOptions({ options, handler, policy, payload, maxRetries }) };
+  const job = jobOptions({ options, handler, policy, payload, maxRetries });
+  // Among jobs with keys one without would be hard to find; with one that nobody else has it waits for nobody.
+  const key = job.key ?? (policy.key === undefined ? undefined : id);
+  return { id, type, payload: text, ...job, key };
 }
 
 /** What the options of a job and those of its handler make of it. @throws InvalidOptionError */
@@ -57,9 +60,15 @@ export function jobOptions({
   maxRetries,
 }: JobRequestParts): Omit<NewJob, 'id' | 'type' | 'payload'> {
   const { delayMs, runAt, timeoutMs, expiresInMs, expiresAt, tags } = options;
-  const makeKey = policy.uniqueKey;
+  const makeUnique = policy.uniqueKey;
   const handlersKey =
-    handler === undefined || makeKey === undefined ? undefined : () => keyOf(handler.source, makeKey, payload);
+    handler === undefined || makeUnique === undefined
+      ? undefined
+      : () => keyOf(`uniqueKey of ${handler.source}`, makeUnique, payload);
+  const makeKey = policy.key;
+  const own = handler === undefined ? 'the option handlers' : handler.source;
+  const key =
+    options.key === undefined && makeKey !== undefined ? keyOf(`key of ${own}`, makeKey, payload) : options.key;
   return {
     maxRetries: options.maxRetries ?? policy.maxRetries ?? maxRetries,
     priority: options.priority ?? policy.priority,
@@ -70,16 +79,17 @@ export function jobOptions({
     expiresInMs,
     expiresAt,
     tags: tags?.length === 0 ? undefined : tags,
+    key: key ?? undefined,
     ...decideUniqueness(options, handlersKey),
   };
 }
 
-function keyOf(source: string, makeKey: (payload: unknown) => unknown, payload: unknown): string | undefined {
+function keyOf(what: string, makeKey: (payload: unknown) => unknown, payload: unknown): string | undefined {
   let key: unknown;
   try {
     key = makeKey(payload);
   } catch (error) {
-    throw new InvalidOptionError(`the uniqueKey of ${source} threw, so that the job was not stored`, { cause: error });
+    throw new InvalidOptionError(`the ${what} threw, so that the job was not stored`, { cause: error });
   }
-  return key === undefined ? undefined : checkKey(`what the uniqueKey of ${source} returns`, key);
+  return key === undefined ? undefined : checkKey(`what the ${what} returns`, key);
 }

@@ -42,6 +42,7 @@ import { makeMemoryWorker } from './memory-worker.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
 import { memoryScheduling, type Scheduling } from './scheduling.js';
+import { TypeLimits } from './type-limits.js';
 
 /**
  * Runs jobs in this process: functions, job objects, and payloads for registered handlers. Fast and without any
@@ -60,6 +61,7 @@ export class JobQueue {
   private readonly layers: EnqueueLayers | undefined;
   private readonly sink: LogSink;
   private readonly scheduling: Scheduling;
+  private readonly limits: TypeLimits;
   private worker: Worker | undefined;
   private isClosed = false;
   private isCut = false;
@@ -79,6 +81,7 @@ export class JobQueue {
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
     this.store = new MemoryStore(this.clock, () => this.watch.notify());
+    this.limits = new TypeLimits(this.handlers, this.options.handlers);
     const isStarted = (): boolean => this.worker !== undefined;
     this.maker = new MemoryJobMaker({ options: this.options, handlers: this.handlers, isStarted });
     this.sink = parts.sink ?? jobsLogger();
@@ -173,7 +176,10 @@ export class JobQueue {
     const found = this.store.cancel(id);
     this.watch.notify();
     if (found === undefined) return { result: 'notFound' };
-    if (found === 'pending') return { result: 'done', from: 'pending' };
+    if (found === 'pending') {
+      this.worker?.freed();
+      return { result: 'done', from: 'pending' };
+    }
     this.worker?.cancel([found]);
     return { result: 'done', from: 'running' };
   }
@@ -191,8 +197,8 @@ export class JobQueue {
     if (this.worker !== undefined) return;
     this.isClosed = false;
     this.isCut = false;
-    const { events, clock, store, options, handlers, sink } = this;
-    this.worker = makeMemoryWorker({ events, clock, store, options, handlers, sink });
+    const { events, clock, store, options, handlers, sink, limits } = this;
+    this.worker = makeMemoryWorker({ events, clock, store, options, handlers, sink, limits });
     this.worker.start(this.options.workers);
     this.scheduling.start();
   }
@@ -227,7 +233,7 @@ export class JobQueue {
 
   private take(work: unknown, rest: readonly unknown[]): EnqueueResult {
     if (typeof work === 'string') this.parts.beforeClaim?.();
-    return this.store.add(this.maker.make(work, rest));
+    return this.put(this.maker.make(work, rest));
   }
 
   private submitAll(batch: BatchRequest): EnqueuedBatch {
@@ -235,6 +241,9 @@ export class JobQueue {
     const take = (): EnqueuedBatch => {
       this.parts.beforeClaim?.();
       const made = memoryBatch(batch, this.maker);
+      for (const job of [...made.steps.flat(), made.onComplete, made.onFailure]) {
+        if (job?.key !== undefined) this.limits.learnKeyed(job.type);
+      }
       const { jobIds } = this.store.addBatch(made);
       return { id: made.id, jobIds };
     };
@@ -256,6 +265,11 @@ export class JobQueue {
 
   private add(job: NewJob): EnqueueResult {
     this.refuse(1);
+    return this.put(job);
+  }
+
+  private put(job: NewJob): EnqueueResult {
+    if (job.key !== undefined) this.limits.learnKeyed(job.type);
     return this.store.add(job);
   }
 

@@ -12,7 +12,7 @@ import { SuspectSeat } from '../runtime/suspect-seat.js';
 import { Worker } from '../runtime/worker.js';
 import type { WorkerSettings } from '../runtime/worker-parts.js';
 import type { MemoryStore } from '../stores/memory/memory-store.js';
-import { ConcurrencyLimits } from './concurrency-limits.js';
+import type { TypeLimits } from './type-limits.js';
 
 export interface MemoryWorkerParts {
   readonly events: JobEvents;
@@ -21,6 +21,7 @@ export interface MemoryWorkerParts {
   readonly options: ResolvedMemoryOptions;
   readonly handlers: HandlerRegistry;
   readonly sink: LogSink;
+  readonly limits: TypeLimits;
 }
 
 /** The store tells of every due job, and leases never end. */
@@ -33,8 +34,7 @@ const settings: WorkerSettings = {
 };
 
 /** The worker of a memory queue, from one start to the next stop. */
-export function makeMemoryWorker({ events, clock, store, options, handlers, sink }: MemoryWorkerParts): Worker {
-  const limits = new ConcurrencyLimits(handlers, options.handlers);
+export function makeMemoryWorker({ events, clock, store, options, handlers, sink, limits }: MemoryWorkerParts): Worker {
   const parts = {
     store,
     events,
@@ -46,7 +46,10 @@ export function makeMemoryWorker({ events, clock, store, options, handlers, sink
     desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
     seat: new SuspectSeat(),
     claimTypes: () => undefined,
-    limits: () => limits.get(),
+    limits: () => limits.ofProcess(),
+    limited: () => limits.ofFleet(),
+    learnKeyed: (type: string) => limits.learnKeyed(type),
+    onFreed: () => worker.freed(),
     held: () => worker.held(),
   };
   const worker: Worker = new Worker(parts, settings);

@@ -10,8 +10,8 @@ import { OnceRunner } from '../runtime/once-runner.js';
 import { SettlingTransactions } from '../runtime/settling-transactions.js';
 import { Engine } from '../runtime/engine.js';
 import type { ProcessIdentity } from '../runtime/process-identity.js';
-import { ConcurrencyLimits } from './concurrency-limits.js';
 import { engineSettings } from './engine-settings.js';
+import { TypeLimits } from './type-limits.js';
 import type { AdministeredStore } from '../stores/job-store.js';
 
 export interface PersistentEngineParts {
@@ -30,7 +30,7 @@ export interface PersistentEngineParts {
 /** The engine of a persistent queue, from one start to the next stop. */
 export function makePersistentEngine(parts: PersistentEngineParts): Engine {
   const { options, handlers, sink, owner, ...shared } = parts;
-  const limits = new ConcurrencyLimits(handlers, options.handlers);
+  const limits = new TypeLimits(handlers, options.handlers);
   const engineParts = {
     ...shared,
     batches: shared.store.batches,
@@ -40,7 +40,9 @@ export function makePersistentEngine(parts: PersistentEngineParts): Engine {
       transactions: new SettlingTransactions(parts.store, parts.clock),
     }),
     once: new OnceRunner(parts.store),
-    limits: () => limits.get(),
+    limits: () => limits.ofProcess(),
+    limited: () => limits.ofFleet(),
+    learnKeyed: (type: string) => limits.learnKeyed(type),
     makeLogger: (job: Pick<NewJob, 'id' | 'type'>) => attemptLogger(sink, job),
   };
   return new Engine(engineParts, engineSettings(options, owner));

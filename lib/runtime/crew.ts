@@ -35,9 +35,16 @@ export class Crew {
   /** Has the next free slot, and starts when no other suspect is left to be settled. */
   private nextSuspect: Attempt | undefined;
   private slots = 0;
+  /** Slots that what waits here does not get. */
+  private kept = 0;
   private readonly cancelledEarly = new RecentSet<string>(mostEarly);
 
   constructor(private readonly parts: CrewParts) {}
+
+  /** How many jobs run at a time. */
+  get size(): number {
+    return this.slots;
+  }
 
   get free(): number {
     return this.slots - this.taken - this.buffer.size;
@@ -46,6 +53,11 @@ export class Crew {
   /** Whether no further suspect may be claimed. */
   get hasSuspect(): boolean {
     return this.parts.seat.isTaken;
+  }
+
+  /** Whether slots are kept free for jobs that are not claimed ahead. */
+  get isKeeping(): boolean {
+    return this.kept > 0;
   }
 
   get waiting(): number {
@@ -91,6 +103,28 @@ export class Crew {
     else this.giveBackSuspect(attempt);
   }
 
+  /**
+   * Keeps slots free, as they get free, for jobs that are not claimed ahead.
+   *
+   * @returns How many of them are free now.
+   */
+  keep(most: number): number {
+    this.kept = 0;
+    const free = this.slots - this.taken;
+    this.kept = most;
+    return Math.min(most, free);
+  }
+
+  /** Takes a claimed job for which a slot was kept: it starts now, or goes back. */
+  admitNow(attempt: Attempt, isSuspect: boolean): void {
+    if (this.cancelledEarly.delete(attempt.job.token)) this.parts.settler.cancelled(attempt);
+    else if (isSuspect) {
+      this.admit(attempt, isSuspect);
+      this.startSuspect();
+    } else if (this.taken < this.slots && this.isInTime(attempt)) this.start(attempt);
+    else this.giveBack(attempt);
+  }
+
   /** The store has these. */
   stored(batch: readonly Ended[]): void {
     const { seat } = this.parts;
@@ -104,7 +138,7 @@ export class Crew {
     while (this.taken < this.slots) {
       const next = this.buffer.shift();
       if (next === undefined) return;
-      if (this.parts.isOver(next)) this.giveBack(next);
+      if (!this.isInTime(next)) this.giveBack(next);
       else if (!next.isLost) this.start(next);
     }
   }
@@ -164,7 +198,11 @@ export class Crew {
 
   /** Slots that run a job or are kept for a suspect. */
   private get taken(): number {
-    return this.running.size + (this.nextSuspect === undefined ? 0 : 1);
+    return this.running.size + this.kept + (this.nextSuspect === undefined ? 0 : 1);
+  }
+
+  private isInTime(attempt: Attempt): boolean {
+    return !this.parts.isOver(attempt) && this.parts.clock.monotonic() <= attempt.startsBy;
   }
 
   private seat(attempt: Attempt): void {
@@ -181,7 +219,7 @@ export class Crew {
     const next = this.nextSuspect;
     if (next === undefined || !this.parts.seat.isClear || this.running.size >= this.slots) return;
     this.nextSuspect = undefined;
-    if (this.parts.isOver(next)) this.giveBackSuspect(next);
+    if (!this.isInTime(next)) this.giveBackSuspect(next);
     else if (next.isLost) this.parts.seat.leave(next, 'gone');
     else this.start((this.suspect = next));
   }

@@ -26,7 +26,7 @@ export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
 
 export interface EngineParts extends Omit<
   WorkerParts,
-  'keeper' | 'notes' | 'desk' | 'seat' | 'held' | 'meter' | 'batches'
+  'keeper' | 'notes' | 'desk' | 'seat' | 'held' | 'meter' | 'batches' | 'onFreed'
 > {
   /** Where it is stored what has become of jobs; absent where nobody reads it. */
   readonly statistics?: Statistics;
@@ -73,8 +73,21 @@ export class Engine {
     const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
     const held = (): readonly string[] => this.staff.flatMap(({ worker }) => worker.held());
     this.meter = statistics && new Meter({ statistics, clock, owner: settings.owner });
+    const onFreed = (): void => {
+      for (const { worker } of this.staff) worker.freed();
+    };
     const { keeper, notes, meter } = this;
-    const shared = { ...parts, keeper, notes, desk, seat: new SuspectSeat(), held, meter, batches: this.closer };
+    const shared = {
+      ...parts,
+      keeper,
+      notes,
+      desk,
+      seat: new SuspectSeat(),
+      held,
+      meter,
+      batches: this.closer,
+      onFreed,
+    };
     const named = Object.entries(settings.queues);
     const rest: QueueScope | undefined = named.length === 0 ? undefined : { except: named.map(([queue]) => queue) };
     const workerOf = (queues: QueueScope | undefined): Worker => new Worker(shared, { ...settings, queues });

@@ -26,6 +26,13 @@ export interface OutcomeMeter {
   count(ended: Ended): void;
 }
 
+/** Who is told once outcomes are in the store. */
+export interface SettlerAudience {
+  /** Absent where nobody reads what it counts. */
+  readonly meter?: OutcomeMeter | undefined;
+  readonly onStored?: ((ended: readonly Ended[]) => void) | undefined;
+}
+
 /** Most characters of errors and results in one statement: servers bound what they take at once. */
 const heaviestBatch = 2_000_000;
 
@@ -42,8 +49,7 @@ export class Settler {
     private readonly events: JobEvents,
     private readonly keeper: LeaseKeeper | undefined,
     private readonly clock: Clock,
-    /** Counts what has become of jobs; absent where nobody reads it. */
-    private readonly meter?: OutcomeMeter,
+    private readonly audience: SettlerAudience = {},
   ) {}
 
   get size(): number {
@@ -115,6 +121,7 @@ export class Settler {
         this.tell(ended);
       }
     }
+    if (batch.length > 0) this.audience.onStored?.(batch);
   }
 
   /** Gives up what could not be stored in time; the leases will end by themselves. */
@@ -133,7 +140,7 @@ export class Settler {
   }
 
   private tell(ended: Ended): void {
-    this.meter?.count(ended);
+    this.audience.meter?.count(ended);
     const { attempt, execution, endedAt, note } = ended;
     const { job } = attempt;
     if (note !== undefined) tellProgress(this.events, attempt, note);

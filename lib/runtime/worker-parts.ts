@@ -2,6 +2,7 @@ import type { JobLoggerFactory } from '../execution/attempt.js';
 import type { Executor } from '../execution/executor.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
+import type { LimitedType } from '../model/limited-type.js';
 import type { JobStore, QueueScope } from '../stores/job-store.js';
 import type { BatchCloser } from './batch-closer.js';
 import type { ClaimDesk } from './claim-desk.js';
@@ -48,6 +49,12 @@ export interface WorkerParts {
   readonly claimTypes: () => readonly string[] | undefined;
   /** How many jobs of a type may run at the same time in this process. Asked before each claim as well. */
   readonly limits: () => ReadonlyMap<string, number>;
+  /** The types with limits that hold for all processes together: they are claimed in a way of their own. */
+  readonly limited: () => readonly LimitedType[];
+  /** A job of this type was claimed that has a key: from now on its type is one of those. */
+  readonly learnKeyed: (type: string) => void;
+  /** Called when jobs have ended in the store. */
+  readonly onFreed: () => void;
   /** The types of the jobs that all workers of this owner run, or will run next. */
   readonly held: () => Iterable<string>;
 }

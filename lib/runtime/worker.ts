@@ -4,12 +4,14 @@ import type { ClaimRequest, ExchangeResult } from '../stores/job-store.js';
 import { batchesOf } from './batch-closer.js';
 import { Crew } from './crew.js';
 import { withDeadline } from './deadline.js';
+import { LimitedClaimer } from './limited-claimer.js';
+import { LoneRunner } from './lone-runner.js';
 import { LookAhead } from './look-ahead.js';
 import { Loop } from './loop.js';
 import { Outage } from './outage.js';
 import { settlementsOf, Settler, type Ended } from './settler.js';
 import { Suspicion } from './suspicion.js';
-import { capTypes, takeOne } from './type-caps.js';
+import { capTypes, takeOne, type CappedTypes } from './type-caps.js';
 import { Watch } from './watch.js';
 import type { WorkerParts, WorkerSettings } from './worker-parts.js';
 
@@ -34,8 +36,13 @@ export class Worker {
   /** Absent where a crash leaves nothing behind. */
   private readonly suspicion: Suspicion | undefined;
   private readonly attemptParts: AttemptParts;
+  /** Claims what has limits of the whole fleet. */
+  private readonly limitedClaimer: LimitedClaimer;
+  private readonly loneRunner: LoneRunner;
   private roundTripMs = 1;
   private isStopping = false;
+  /** Whether nothing was claimed since slots were kept for jobs with limits. */
+  private isHeldUp = false;
   /** Exchanges without an answer yet. */
   private underWay = 0;
   private readonly watch = new Watch();
@@ -46,28 +53,42 @@ export class Worker {
   ) {
     const { events, keeper, clock, executor, seat, meter } = parts;
     this.attemptParts = { makeLogger: parts.makeLogger, onNoted: parts.notes.add, once: parts.once?.run };
-    this.settler = new Settler(events, keeper, clock, meter);
+    const onStored = (batch: readonly Ended[]): void => {
+      parts.batches?.tell(batchesOf(batch));
+      parts.onFreed();
+    };
+    this.settler = new Settler(events, keeper, clock, { meter, onStored });
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());
     const isOver = (attempt: Attempt): boolean => keeper?.isOver(attempt) === true;
     this.crew = new Crew({ executor, settler: this.settler, clock, seat, isOver, onEnded: () => this.ended() });
+    this.limitedClaimer = this.makeLimitedClaimer();
+    this.loneRunner = this.makeLoneRunner();
   }
 
   /** Starts claiming for `slots` jobs at the same time. */
   start(slots: number): void {
     this.crew.open(slots);
     this.loop.start();
+    this.limitedClaimer.start();
   }
 
   /** There may be work: look at once. */
   wake(): void {
     this.loop.wake();
+    this.limitedClaimer.wake();
+  }
+
+  /** Jobs have ended in the store: others of their types may start. */
+  freed(): void {
+    this.limitedClaimer.freed();
   }
 
   /** These claims stand no longer: their jobs were cancelled. */
   cancel(claims: readonly Lease[]): void {
     for (const { token } of claims) this.crew.cancel(token);
+    this.freed();
   }
 
   /** The types of the jobs that run, or will run next. */
@@ -89,6 +110,7 @@ export class Worker {
     const { clock } = this.parts;
     const endsAt = clock.monotonic() + timeoutMs;
     this.isStopping = true;
+    void this.limitedClaimer.stop();
     this.crew.close();
     this.ended();
     await this.watch.until(() => this.crew.isIdle, timeoutMs);
@@ -96,7 +118,7 @@ export class Worker {
     await this.watch.until(() => this.crew.isIdle, graceMs);
     this.crew.abandon();
     const leftMs = Math.max(0, endsAt - clock.monotonic());
-    await this.watch.until(() => this.settler.size === 0 && this.underWay === 0, leftMs + graceMs);
+    await this.watch.until(() => this.isSettled, leftMs + graceMs);
     void this.loop.stop().then(() => this.watch.notify());
     await this.watch.until(() => !this.loop.isActive, graceMs);
     this.settler.giveUp();
@@ -107,22 +129,8 @@ export class Worker {
    *
    * @throws what the store throws when it cannot be asked; a job that was claimed is settled however long that takes.
    */
-  async runOne(): Promise<boolean> {
-    const attempt = await this.parts.desk.pass(() => this.claimBeside());
-    if (attempt === undefined) return false;
-    const execution = await this.crew.runBeside(attempt);
-    if (execution.isSettled === true) this.settler.add(attempt, execution);
-    else if (!attempt.isLost && this.crew.has(attempt)) await this.settleBeside(this.settler.ended(attempt, execution));
-    this.crew.leave(attempt);
-    return true;
-  }
-
-  private async claimBeside(): Promise<Attempt | undefined> {
-    const sentAt = this.parts.clock.monotonic();
-    const mostInterruptions = this.crew.hasSuspect ? this.mostInnocent : undefined;
-    const claim = this.claim({ types: undefined, limit: 1, mostInterruptions });
-    const { claimed } = await this.answer(this.parts.store.exchange({ settle: [], claim }));
-    return claimed.map((job) => this.hold(job, sentAt))[0];
+  runOne(): Promise<boolean> {
+    return this.loneRunner.runOne();
   }
 
   private async turn(): Promise<number> {
@@ -177,7 +185,6 @@ export class Worker {
     const result = await this.answer(store.exchange({ settle: settlementsOf(batch), claim }));
     this.roundTripMs = clock.monotonic() - sentAt;
     this.settler.stored(batch, result.lost);
-    this.parts.batches?.tell(batchesOf(batch));
     this.crew.stored(batch);
     this.admit(result.claimed, sentAt);
     return result;
@@ -190,13 +197,15 @@ export class Worker {
 
   private admit(claimed: readonly ClaimedJob[], sentAt: number): void {
     this.lookAhead.weigh(claimed);
-    const { caps } = capTypes(undefined, this.parts.limits(), this.parts.held);
+    const { caps } = this.capped(undefined);
     for (const job of claimed) {
       const isSuspect = job.interruptions > this.mostInnocent;
       if (isSuspect) this.suspicion?.saw(this.parts.clock.monotonic());
       const attempt = this.hold(job, sentAt);
+      // A job with a key may have to wait for another one: it goes back, and is claimed in the way of those.
+      if (job.key !== undefined) this.parts.learnKeyed(job.type);
       // A type may lie in several streams, of which a claim takes the most from each.
-      if (takeOne(caps, job.type)) this.crew.admit(attempt, isSuspect);
+      if (job.key === undefined && takeOne(caps, job.type)) this.crew.admit(attempt, isSuspect);
       else this.crew.giveBack(attempt);
     }
     this.crew.fill();
@@ -215,7 +224,8 @@ export class Worker {
     const { free, waiting, hasSuspect } = this.crew;
     const isStocked = free <= 0 && waiting * 2 > ahead;
     const limit = isStocked ? 0 : free + ahead;
-    const { types, caps } = capTypes(this.parts.claimTypes(), this.parts.limits(), this.parts.held);
+    this.isHeldUp = limit <= 0;
+    const { types, caps } = this.capped(this.parts.claimTypes());
     const { queues } = this.settings;
     if (types?.length === 0) return undefined;
     // A stream is not held up for a suspect: that may come when the next jobs are at hand.
@@ -228,6 +238,11 @@ export class Worker {
     return limit <= 0
       ? undefined
       : this.claim({ types, caps, queues, limit, mostInterruptions: isCareful ? this.mostInnocent : undefined });
+  }
+
+  private capped(types: readonly string[] | undefined): CappedTypes {
+    const { limits, limited, held } = this.parts;
+    return capTypes(types, { limits: limits(), limited: limited() }, held);
   }
 
   private claim(wanted: Omit<ClaimRequest, 'owner' | 'leaseMs'>): ClaimRequest {
@@ -245,30 +260,37 @@ export class Worker {
     return mayMissSuspect ? Math.min(restMs, Math.max(1, untilSuspectMs)) : restMs;
   }
 
-  private async settleBeside(ended: Ended): Promise<void> {
-    for (;;) {
-      try {
-        const { lost } = await this.answer(
-          this.parts.store.exchange({ settle: settlementsOf([ended]), claim: undefined }),
-        );
-        this.settler.stored([ended], lost);
-        this.parts.batches?.tell(batchesOf([ended]));
-        this.outage.succeeded();
-        return;
-      } catch (error) {
-        ended.isRepeat = true;
-        const isGivenUp = (): boolean => !this.crew.has(ended.attempt);
-        const restMs = await this.pause(this.outage.failed(error));
-        await this.watch.until(isGivenUp, restMs);
-        if (isGivenUp()) return;
-      }
-    }
-  }
-
   private ended(): void {
     this.lookAhead.count();
     this.loop.wake();
+    if (this.crew.isKeeping) this.limitedClaimer.wake();
     this.watch.notify();
+  }
+
+  private get isSettled(): boolean {
+    return this.settler.size === 0 && this.underWay === 0 && this.limitedClaimer.isIdle;
+  }
+
+  /** What those who claim beside the loop need as well. */
+  private get shared() {
+    const { parts, settings, crew, mostInnocent } = this;
+    const hold = (job: ClaimedJob, sentAt: number): Attempt => this.hold(job, sentAt);
+    const answer = <T>(statement: Promise<T>): Promise<T> => this.answer(statement);
+    return { ...parts, settings, crew, mostInnocent, hold, answer };
+  }
+
+  private makeLimitedClaimer(): LimitedClaimer {
+    const onDone = (): void => {
+      this.watch.notify();
+      if (this.isHeldUp) this.loop.wake();
+    };
+    return new LimitedClaimer({ ...this.shared, isOut: () => this.outage.isOn, onDone });
+  }
+
+  private makeLoneRunner(): LoneRunner {
+    const { settler, limitedClaimer, outage, watch } = this;
+    const pause = (ms: number): Promise<number> => this.pause(ms);
+    return new LoneRunner({ ...this.shared, settler, limitedClaimer, outage, watch, pause });
   }
 
   /** Waits out a failure; a wake-up does not cut this short, only a stop does. */

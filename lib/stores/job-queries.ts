@@ -21,6 +21,8 @@ export interface JobRow {
   readonly queue: string;
   readonly priority: number;
   readonly uniqueKey: string | undefined;
+  /** Of the jobs with this key one runs at a time. */
+  readonly key: string | undefined;
   readonly tags: readonly string[] | undefined;
   readonly expiresAt: number | undefined;
   /** Milliseconds for an attempt, where the job was given its own. */

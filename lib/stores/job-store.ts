@@ -2,6 +2,7 @@ import type { EnqueueResult } from '../model/enqueue-result.js';
 import type { ClaimedJob, Lease, NewJob } from '../model/job.js';
 import type { EndedState } from '../model/job-state.js';
 import type { BatchStore } from './batch-store.js';
+import type { LimitedType } from '../model/limited-type.js';
 import type { Pauses } from './pauses.js';
 import type { Statistics } from './statistics.js';
 import type { JobTransaction } from '../model/job-transaction.js';
@@ -48,6 +49,8 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** Jobs that were interrupted more often than this are left alone. Default: none are. */
   readonly mostInterruptions?: number | undefined;
+  /** Only jobs without a key. Default: all. */
+  readonly keys?: 'none' | undefined;
 }
 
 export interface ExchangeRequest {
@@ -66,6 +69,24 @@ export interface ExchangeResult {
   readonly lost: readonly LostLease[];
   /** Newly claimed jobs: of the lowest priority first, of the same one oldest due first. */
   readonly claimed: readonly ClaimedJob[];
+}
+
+/** A type with limits of the fleet, and how many of its jobs this process could run at the most. */
+export interface AskedType extends LimitedType {
+  readonly most: number;
+}
+
+/** What a worker asks for of the types with limits. */
+export interface LimitedClaimRequest extends Omit<ClaimRequest, 'types' | 'caps' | 'keys'> {
+  readonly types: readonly AskedType[];
+  /** Within so many milliseconds of its claim each job is started, or given back unstarted; see `model/start-times.ts`. */
+  readonly graceMs: number;
+}
+
+export interface LimitedClaimResult {
+  readonly claimed: readonly ClaimedJob[];
+  /** Of the types that a rate limit holds back, milliseconds until it lets the next job through. */
+  readonly waits: ReadonlyMap<string, number>;
 }
 
 export interface RecoverRequest {
@@ -145,6 +166,12 @@ export interface JobStore extends JobUpkeep {
    * more changes nothing and is reported in `lost`.
    */
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
+
+  /**
+   * Claims due jobs of types that have limits over the whole fleet. However many processes call at the same time, never are more of them running,
+   * or started in a window, than their limits say, nor two of one key; all that run count, whoever claimed them.
+   */
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult>;
 
   /** Heartbeat: moves the end of these leases to now + `leaseMs`. Returns those that are lost. */
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;

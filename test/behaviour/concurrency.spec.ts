@@ -1,24 +1,7 @@
 import { forEachDatabase } from '../support/databases.js';
+import { Meter } from '../support/meter.js';
 import { QueueRig } from '../support/queue-rig.js';
 import { until } from '../support/until.js';
-
-/** Counts how many run at the same time, by type. */
-class Meter {
-  readonly most = new Map<string, number>();
-  readonly done = new Map<string, number>();
-  private readonly now = new Map<string, number>();
-
-  handler(type: string, ms = 2): () => Promise<void> {
-    return async () => {
-      const running = (this.now.get(type) ?? 0) + 1;
-      this.now.set(type, running);
-      this.most.set(type, Math.max(this.most.get(type) ?? 0, running));
-      await new Promise((resolve) => setTimeout(resolve, ms));
-      this.now.set(type, (this.now.get(type) ?? 0) - 1);
-      this.done.set(type, (this.done.get(type) ?? 0) + 1);
-    };
-  }
-}
 
 forEachDatabase((database) => {
   let rig: QueueRig;

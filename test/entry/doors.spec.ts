@@ -140,6 +140,7 @@ const doors = {
       'Percentiles',
       'PersistentQueueOptions',
       'QueueKind',
+      'RateLimitOptions',
       'ReadOptions',
       'RegisterOptions',
       'RetentionOptions',

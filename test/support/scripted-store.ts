@@ -5,6 +5,7 @@ import type {
   ExchangeResult,
   ForeignClaims,
   JobNote,
+  LimitedClaimResult,
   JobStore,
   PruneRequest,
   RecoveredJob,
@@ -70,6 +71,10 @@ export class ScriptedStore implements JobStore {
       claimed.push(job);
     }
     return { lost, claimed };
+  }
+
+  claimLimited(): Promise<LimitedClaimResult> {
+    return Promise.resolve({ claimed: [], waits: new Map() });
   }
 
   async extend(leases: readonly Lease[]): Promise<readonly Lease[]> {

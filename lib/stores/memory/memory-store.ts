@@ -9,12 +9,17 @@ import type {
   ForeignClaims,
   JobNote,
   JobStore,
+  AskedType,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
   Settlement,
 } from '../job-store.js';
 import type { StoredBatch } from '../batch-store.js';
+import type { StartTimes } from '../../model/start-times.js';
+import { allowanceOf, inTurns, usedLimits } from '../limit-state.js';
 import { KeyRegistry, type KeyHolder } from './key-registry.js';
 import { MemoryBatches } from './memory-batches.js';
 import { WaitingLine, type WaitingJob } from './waiting-line.js';
@@ -33,6 +38,8 @@ export class MemoryStore implements JobStore {
   private readonly keys = new KeyRegistry<WaitingJob>();
   private readonly listeners = new Set<() => void>();
   readonly batches: MemoryBatches;
+  /** By type, when jobs with a rate limit were started lately. */
+  private readonly starts = new Map<string, StartTimes>();
   private claims = 0;
   private added = 0;
 
@@ -86,6 +93,7 @@ export class MemoryStore implements JobStore {
     const running = [...this.running.values()].find((job) => job.id === id);
     if (running !== undefined) {
       this.running.delete(running.token);
+      this.line.keyEnded(running.source);
       this.over(running.source, 'failed');
       return { id, token: running.token };
     }
@@ -124,6 +132,17 @@ export class MemoryStore implements JobStore {
     }
     if (request.settle.length > 0) this.onSettled();
     return Promise.resolve({ lost, claimed: request.claim === undefined ? [] : this.claim(request.claim) });
+  }
+
+  claimLimited({ types, limit, graceMs }: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    this.line.promote();
+    const claimed: ClaimedJob[] = [];
+    const waits = new Map<string, number>();
+    for (const asked of inTurns(types)) {
+      this.line.setApart(asked.type);
+      claimed.push(...this.claimOf(asked, { most: limit - claimed.length, graceMs, waits }));
+    }
+    return Promise.resolve({ claimed, waits });
   }
 
   extend(leases: readonly Lease[]): Promise<readonly Lease[]> {
@@ -184,6 +203,34 @@ export class MemoryStore implements JobStore {
     return claimed;
   }
 
+  private claimOf(
+    asked: AskedType,
+    { most, graceMs, waits }: { readonly most: number; readonly graceMs: number; readonly waits: Map<string, number> },
+  ): ClaimedJob[] {
+    const { type } = asked;
+    const running = [...this.running.values()].filter((job) => job.type === type).length;
+    const state = { type, starts: this.starts.get(type) ?? [], running, now: Math.floor(this.clock.monotonic()) };
+    const allowance = allowanceOf({ ...asked, most: Math.min(asked.most, most) }, state);
+    const claimed: ClaimedJob[] = [];
+    while (claimed.length < allowance.most) {
+      const next = this.nextOf(type, claimed.length);
+      if (next === undefined) break;
+      claimed.push(this.hand(next));
+    }
+    const used = usedLimits(asked, state, { count: claimed.length, graceMs });
+    if (used.starts !== undefined) this.starts.set(type, used.starts);
+    const waitMs = used.waitMs ?? allowance.waitMs;
+    if (waitMs !== undefined) waits.set(type, waitMs);
+    return claimed;
+  }
+
+  /** With a key and without one by turns, where there are both. */
+  private nextOf(type: string, turn: number): NewJob | WaitingJob | undefined {
+    return turn % 2 === 0
+      ? (this.line.shiftKeyed(type) ?? this.line.shiftOf(type))
+      : (this.line.shiftOf(type) ?? this.line.shiftKeyed(type));
+  }
+
   private hand(next: NewJob | WaitingJob): ClaimedJob {
     const waiting = 'job' in next ? next : undefined;
     const source = waiting?.job ?? (next as NewJob);
@@ -200,6 +247,7 @@ export class MemoryStore implements JobStore {
       interruptions: 0,
       expiresInMs: expiresAt === undefined ? undefined : expiresAt - this.clock.monotonic(),
       tags: source.tags,
+      key: source.key,
       context: source.context,
       batchId: source.batchId,
       batch: source.batch,
@@ -218,7 +266,10 @@ export class MemoryStore implements JobStore {
     this.running.delete(token);
     if (outcome.kind === 'retried') this.again(job, outcome.delayMs, job.attempts + 1);
     else if (outcome.kind === 'snoozed' || outcome.kind === 'released') this.again(job, outcome.delayMs, job.attempts);
-    else this.over(job.source, outcome.kind === 'completed' ? 'completed' : 'failed');
+    else {
+      this.line.keyEnded(job.source);
+      this.over(job.source, outcome.kind === 'completed' ? 'completed' : 'failed');
+    }
     return true;
   }
 
@@ -229,8 +280,8 @@ export class MemoryStore implements JobStore {
 
   private again({ source, expiresAt }: RunningJob, delayMs: number, attempts: number): void {
     const dueAt = this.clock.monotonic() + delayMs;
-    const entry = { job: source, dueAt, attempts, order: this.added++, expiresAt };
-    this.line.pushLater(entry);
+    const entry = { job: source, dueAt, attempts, order: this.added++, expiresAt, wasHanded: true };
+    this.line.pushAgain(entry);
     this.keys.waits(entry);
   }
 
@@ -240,7 +291,7 @@ export class MemoryStore implements JobStore {
     // What has expired will never run; to leave it to that would lose this job too.
     const isReplacing = job.onDuplicate === 'replace' || expiresAt <= this.clock.monotonic();
     if (!isReplacing) return enqueueResult(id, 'waiting');
-    this.line.replace(entry, this.entryOf({ ...job, id }));
+    this.line.replace(entry, this.entryOf({ ...job, id, key: entry.job.key }));
     this.wakeAll();
     return enqueueResult(id, 'replaced');
   }

@@ -2,6 +2,7 @@ import type { Clock } from '../../model/clock.js';
 import { Heap } from '../../model/heap.js';
 import { Lanes } from '../../model/lanes.js';
 import type { NewJob } from '../../model/job.js';
+import { KeyLines } from './key-lines.js';
 import { startTimer } from '../../model/timer.js';
 
 /** A job that waits; what a claim needs besides is made only when it is claimed, so that a million of them stay small. */
@@ -14,6 +15,8 @@ export interface WaitingJob {
   readonly order: number;
   /** On the monotonic clock too. */
   readonly expiresAt?: number | undefined;
+  /** Whether it was claimed before: others of its key wait for it. */
+  readonly wasHanded?: boolean;
   /** What has taken its place. It stays where it is, so that a job which is put off over and over is still only one entry. */
   replacement?: WaitingJob;
   /** Whether it is passed over, since what has taken its place is due earlier and stands in the line by itself. */
@@ -36,24 +39,59 @@ export class WaitingLine {
   );
   /** By type, what is due and has to wait for others of its type. */
   private readonly aside = new Map<string, Lanes<NewJob | WaitingJob>>();
+  /** Those that are due and have a key. */
+  private readonly keyed = new KeyLines<NewJob | WaitingJob>();
+  /** The types whose jobs all wait aside, from the moment at which they are due. */
+  private readonly separate = new Set<string>();
   private gone = 0;
   private timer: { readonly at: number; readonly stop: () => void } | undefined;
 
   constructor(private readonly parts: WaitingLineParts) {}
 
   get size(): number {
-    return this.due.size + this.asideSize + this.later.size - this.gone;
+    return this.due.size + this.asideSize + this.keyed.size + this.later.size - this.gone;
   }
 
   /** Whether some job is due, or becomes so until `moment` (monotonic). */
   isAnyDueUntil(moment: number): boolean {
     const soonest = this.later.peek();
-    return this.due.size + this.asideSize > 0 || (soonest !== undefined && soonest.dueAt <= moment);
+    return this.due.size + this.asideSize + this.keyed.size > 0 || (soonest !== undefined && soonest.dueAt <= moment);
   }
 
   /** Takes a job that is due. */
   pushDue(job: NewJob | WaitingJob): void {
-    this.due.push(job, 'job' in job ? job.job.priority : job.priority);
+    const { type, priority, key } = jobOf(job);
+    if (key !== undefined) {
+      const wasHanded = 'job' in job && job.wasHanded === true;
+      this.keyed.push(job, { type, key, wasHanded });
+      if (wasHanded) this.keyed.putOff(type, key, -1);
+      return;
+    }
+    if (this.separate.has(type)) this.asideOf(type).push(job, priority);
+    else this.due.push(job, priority);
+  }
+
+  /** From now on jobs of this type are handed out by `shiftOf` alone. */
+  setApart(type: string): void {
+    if (this.separate.has(type)) return;
+    this.separate.add(type);
+    const all: (NewJob | WaitingJob)[] = [];
+    for (let next = this.due.shift(); next !== undefined; next = this.due.shift()) all.push(next);
+    for (const item of all) this.pushDue(item);
+  }
+
+  /** Hands out the next job of a type that is set apart. To be called after `promote`. */
+  shiftOf(type: string): NewJob | WaitingJob | undefined {
+    const lane = this.aside.get(type);
+    return lane === undefined ? undefined : this.nextOf(lane);
+  }
+
+  /** Takes back a job that was claimed; it is due again later, before all others of its key. */
+  pushAgain(entry: WaitingJob): void {
+    const { type, key } = entry.job;
+    if (key !== undefined) this.keyed.putOff(type, key, 1);
+    this.keyEnded(entry.job);
+    this.pushLater(entry);
   }
 
   pushLater(entry: WaitingJob): void {
@@ -87,7 +125,9 @@ export class WaitingLine {
   /** Takes out the job with this id, due or not. */
   remove(id: string): NewJob | undefined {
     const isMeant = meant(id);
-    const found = this.due.remove(isMeant) ?? this.removeAside(isMeant) ?? this.later.remove(isMeant);
+    const late = this.later.remove(isMeant);
+    const found = late ?? this.due.remove(isMeant) ?? this.removeAside(isMeant) ?? this.keyed.remove(isMeant);
+    if (late?.wasHanded === true && late.job.key !== undefined) this.keyed.putOff(late.job.type, late.job.key, -1);
     this.armTimer();
     return found === undefined || !('job' in found) ? found : found.job;
   }
@@ -101,9 +141,25 @@ export class WaitingLine {
     return this.shiftAside(left) ?? this.shiftDue(left);
   }
 
+  /** Hands out the next job of this type that has a key, of which none runs. To be called after `promote`. */
+  shiftKeyed(type: string): NewJob | WaitingJob | undefined {
+    for (;;) {
+      const next = this.keyed.shift(type);
+      if (next === undefined || !('job' in next)) return next;
+      const current = this.current(next);
+      if (current !== undefined) return current;
+      this.keyEnded(next.job);
+    }
+  }
+
+  /** The job with a key that ran has ended. */
+  keyEnded({ type, key }: NewJob): void {
+    if (key !== undefined) this.keyed.ended(type, key);
+  }
+
   private shiftAside(left: Map<string, number>): NewJob | WaitingJob | undefined {
     for (const [type, lane] of this.aside) {
-      if (left.get(type) === 0) continue;
+      if (left.get(type) === 0 || this.separate.has(type)) continue;
       const next = this.nextOf(lane);
       if (next === undefined) continue;
       countDown(left, type);
@@ -121,10 +177,14 @@ export class WaitingLine {
         countDown(left, type);
         return next;
       }
-      const lane = this.aside.get(type) ?? new Lanes<NewJob | WaitingJob>();
-      this.aside.set(type, lane);
-      lane.push(next, jobOf(next).priority);
+      this.asideOf(type).push(next, jobOf(next).priority);
     }
+  }
+
+  private asideOf(type: string): Lanes<NewJob | WaitingJob> {
+    const lane = this.aside.get(type) ?? new Lanes<NewJob | WaitingJob>();
+    this.aside.set(type, lane);
+    return lane;
   }
 
   private nextOf(lanes: Lanes<NewJob | WaitingJob>): NewJob | WaitingJob | undefined {
@@ -146,13 +206,14 @@ export class WaitingLine {
       // A moment may have moved away meanwhile: the time of day was set back.
       const earlyMs = attempts > 0 || next.isGone === true ? 0 : (job.runAt ?? 0) - clock.now();
       if (earlyMs > 0) this.putOff(next.replacement ?? next, now + earlyMs);
-      else this.due.push(next, job.priority);
+      else this.pushDue(next);
     }
     this.armTimer();
   }
 
   clear(): void {
     this.aside.clear();
+    this.keyed.clear();
     this.due.clear();
     this.later.clear();
     this.gone = 0;

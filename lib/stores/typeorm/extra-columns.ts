@@ -21,6 +21,7 @@ const extraColumns: readonly ExtraColumn[] = [
   plain('priority', 'integer', { valueOf: ({ priority }) => priority, fallback: 0 }),
   plain('timeout', 'bigint', { valueOf: ({ timeoutMs }) => timeoutMs }),
   plain('unique_key', 'text', { valueOf: ({ uniqueKey }) => uniqueKey }),
+  plain('job_key', 'text', { valueOf: ({ key }) => key }),
   plain('context', 'text', { valueOf: ({ context }) => context }),
   plain('tags', 'text', { valueOf: ({ tags }) => tags }),
   {

@@ -19,7 +19,7 @@ export const plainColumns = [
 ] as const;
 
 /** What it reads besides, though most jobs have nothing there. */
-export const rareColumns = ['timeout', 'expires_at', 'tags', 'context', 'batch_id', 'follows'] as const;
+export const rareColumns = ['timeout', 'expires_at', 'tags', 'context', 'batch_id', 'follows', 'job_key'] as const;
 
 export const claimedColumns = [...plainColumns, ...rareColumns] as const;
 
@@ -39,6 +39,7 @@ export interface NewRow {
   /** As JSON. */
   readonly tags: string | null;
   readonly uniqueKey: string | null;
+  readonly key: string | null;
   readonly queue: string | null;
   readonly priority: number | null;
   /** JSON text, or null. */
@@ -95,6 +96,7 @@ export function toNewRow(job: NewJob): NewRow {
     expiresInMs: job.expiresInMs ?? null,
     tags: job.tags === undefined ? null : JSON.stringify(job.tags),
     uniqueKey: job.uniqueKey ?? null,
+    key: job.key ?? null,
     queue: job.queue ?? null,
     priority: job.priority ?? null,
     context: job.context ?? null,
@@ -112,7 +114,7 @@ export interface ClaimFacts {
 }
 
 export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
-  const { timeout, expires_at: expiresAt, tags, context, batch_id: batchId, follows } = row;
+  const { timeout, expires_at: expiresAt, tags, context, batch_id: batchId, follows, job_key: key } = row;
   return {
     id: toText(row['id']),
     token,
@@ -129,6 +131,7 @@ export function toClaimedJob(row: Row, { token, now }: ClaimFacts): ClaimedJob {
     context: typeof context === 'string' ? context : undefined,
     batchId: typeof batchId === 'string' ? batchId : undefined,
     batch: typeof follows === 'string' ? toBatch(follows) : undefined,
+    key: typeof key === 'string' ? key : undefined,
   };
 }
 

@@ -17,6 +17,8 @@ export interface SqlNames {
   readonly batches: string;
   /** Quoted: the table of schedules. */
   readonly schedules: string;
+  /** Quoted: the table of what types with limits have used of them. */
+  readonly limits: string;
   /** Another table of ours, quoted, by what stands behind the name of the job table. */
   beside(suffix: string): string;
   /** An index has no schema of its own: it lies with its table. */
@@ -54,6 +56,7 @@ export function sqlNames(name: TableName, quote: '"' | '`'): SqlNames {
     statistics: path(tableBeside(name.table, statisticsSuffix)),
     batches: path(tableBeside(name.table, batchesSuffix)),
     schedules: path(tableBeside(name.table, schedulesSuffix)),
+    limits: path(tableBeside(name.table, limitsSuffix)),
     beside: (suffix) => path(tableBeside(name.table, suffix)),
     index: (suffix) => quoted(indexNameOf(name.table, suffix)),
   };
@@ -72,6 +75,8 @@ export const statisticsSuffix = 'statistics';
 export const batchesSuffix = 'batches';
 /** Which schedules there are, and up to when their slots are decided about. */
 export const schedulesSuffix = 'schedules';
+/** Which jobs of the types with limits have started lately. */
+export const limitsSuffix = 'limits';
 
 export function tableBeside(table: string, suffix: string): string {
   return `${table}_${suffix}`;

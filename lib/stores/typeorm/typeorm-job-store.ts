@@ -13,6 +13,8 @@ import type {
   ForeignClaims,
   JobNote,
   JobWrite,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -113,6 +115,11 @@ export class TypeOrmJobStore implements AdministeredStore {
     if (settle.length === 0 && !isClaiming) return { lost: [], claimed: [] };
     const asked = isClaiming ? request : { settle, claim: undefined };
     return inStore('settle and claim jobs', () => this.parts.dialect.exchange(asked));
+  }
+
+  async claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    if (request.types.length === 0) return { claimed: [], waits: new Map() };
+    return inStore('claim jobs that have limits', () => this.parts.dialect.claimLimited(request));
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {

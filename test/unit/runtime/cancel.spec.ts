@@ -55,6 +55,8 @@ describe('cancelling a claim', () => {
         makeLogger: () => silent,
         claimTypes: () => registry.types(),
         limits: () => new Map<string, number>(),
+        limited: () => [],
+        learnKeyed: () => undefined,
         identity: { isDead: () => Promise.resolve(false), forget: () => Promise.resolve() },
       },
       {

@@ -49,6 +49,8 @@ function setUp(overrides: Partial<EngineSettings> = {}): Rig {
       makeLogger: () => silent,
       claimTypes: () => registry.types(),
       limits: () => new Map<string, number>(),
+      limited: () => [],
+      learnKeyed: () => undefined,
       identity: { isDead: () => Promise.resolve(false), forget: () => Promise.resolve() },
     },
     { ...settings, ...overrides },

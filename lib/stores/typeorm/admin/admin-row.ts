@@ -29,6 +29,7 @@ export function toJobRow(row: Row): JobRow {
     queue: toText(row['queue']),
     priority: Number(row['priority']),
     uniqueKey: textOf(row['unique_key']),
+    key: row['job_key'] === row['id'] ? undefined : textOf(row['job_key']),
     tags: row['tags'] === null ? undefined : toTags(row['tags']),
     expiresAt: numberOf(row['expires_at']),
     timeout: numberOf(row['timeout']),

@@ -25,6 +25,7 @@ const columns = [
   'queue',
   'priority',
   'unique_key',
+  'job_key',
   'tags',
   'expires_at',
   'timeout',

@@ -3,7 +3,7 @@ import type { ClaimedJob } from '../../../model/job.js';
 import type { ClaimRequest } from '../../job-store.js';
 import { toClaimedJob, toText, type Row } from '../job-row.js';
 import type { ClaimTables } from '../admin/sql-text.js';
-import { capOf, compareDue, isInScope, openStreams } from '../streams.js';
+import { capOf, compareDue, isInScope, openStreams, type Stream } from '../streams.js';
 import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
 import {
   candidatesStatement,
@@ -42,18 +42,24 @@ export class MysqlClaimer {
     private readonly names: ClaimTables,
   ) {}
 
-  async candidates({ types, queues, caps, limit, mostInterruptions }: ClaimRequest): Promise<Candidates> {
+  candidates(request: ClaimRequest): Promise<Candidates> {
+    return this.connections.use((connection) => this.candidatesOn(connection, request));
+  }
+
+  async candidatesOn(connection: MysqlConnection, claim: ClaimRequest): Promise<Candidates> {
+    const { caps, limit, mostInterruptions, keys } = claim;
     const most = this.reach(limit);
-    const rows = await this.connections.use(async (connection) => {
-      const found = await run(connection, streamsStatement(this.names, types));
-      const streams = openStreams(found.rows).filter(
-        ({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0,
-      );
-      if (streams.length === 0) return [];
-      const candidature = { streams, caps, limit: most, mostInterruptions };
-      return (await run(connection, candidatesStatement(this.names.table, candidature))).rows;
-    });
+    const streams = await this.streams(connection, claim);
+    if (streams.length === 0) return { ids: [], isCut: false };
+    const candidature = { streams, caps, limit: most, mostInterruptions, keys };
+    const { rows } = await run(connection, candidatesStatement(this.names.table, candidature));
     return { ids: rows.map((row) => toText(row['id'])), isCut: rows.length >= most };
+  }
+
+  /** The streams that a claim may take from. */
+  async streams(connection: MysqlConnection, { types, queues, caps }: ClaimRequest): Promise<readonly Stream[]> {
+    const { rows } = await run(connection, streamsStatement(this.names, types));
+    return openStreams(rows).filter(({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0);
   }
 
   async pendingTypes(connection: MysqlConnection): Promise<readonly string[]> {

@@ -58,7 +58,13 @@ const sessionSettings = [
 ];
 
 /** A deadlock, whose victim was rolled back whole, and a lock that was waited for too long. */
-const passing = [1213, 1205];
+const deadlock = 1213;
+const passing = [deadlock, 1205];
+
+/** For transactions that give up when they have waited for a lock for too long. */
+export function retryDeadlock<T>(work: () => Promise<T>): Promise<T> {
+  return retryPassing((error) => Number(errorField(error, 'errno')) === deadlock, work);
+}
 
 /** For statements and transactions that are undone whole when they fail. */
 export function retryMysql<T>(work: () => Promise<T>): Promise<T> {

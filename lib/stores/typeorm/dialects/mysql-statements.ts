@@ -109,6 +109,7 @@ export interface Candidature {
   readonly caps?: ClaimRequest['caps'];
   readonly limit: number;
   readonly mostInterruptions?: number | undefined;
+  readonly keys?: ClaimRequest['keys'];
 }
 
 /**
@@ -116,9 +117,10 @@ export interface Candidature {
  * index, so that jobs of others, and those that are not due yet, cost nothing however many lie in front.
  */
 export function candidatesStatement(table: string, candidature: Candidature): MysqlStatement {
-  const { streams, limit, mostInterruptions, caps } = candidature;
+  const { streams, limit, mostInterruptions, caps, keys } = candidature;
   const most = powerOfTwo(limit);
-  const spared = mostInterruptions === undefined ? '' : ' AND interruptions <= ?';
+  const keyless = keys === 'none' ? ' AND job_key IS NULL' : '';
+  const spared = mostInterruptions === undefined ? keyless : `${keyless} AND interruptions <= ?`;
   const ofStream = ({ type }: Stream): string => `(SELECT id, priority, next_run_at FROM ${table}
     WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority = ? AND next_run_at <= ${mysqlNowMs}${spared}
     ORDER BY next_run_at, id LIMIT ${Math.min(most, capOf(caps, type) ?? most)})`;

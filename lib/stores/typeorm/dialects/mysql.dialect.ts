@@ -9,6 +9,8 @@ import type {
   ForeignClaims,
   JobNote,
   JobWrite,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -22,6 +24,7 @@ import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
+import { KeylessLooks } from '../keyless-looks.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { RunnerTransaction } from '../runner-transaction.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
@@ -32,6 +35,7 @@ import { MysqlBatches } from './mysql-batches.js';
 import { freeSlotsStatement, pruneSlotsStatement } from './mysql-admission-statements.js';
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
+import { claimLimitedJobs } from './mysql-limited.js';
 import { connectionOf, MysqlInserter } from './mysql-inserter.js';
 import { MysqlConnections, retryMysql, type MysqlConnection, type MysqlResult } from './mysql-pool.js';
 import { mysqlSchemaAccess } from './mysql-schema.js';
@@ -86,6 +90,7 @@ export class MysqlDialect implements SqlDialect {
   /** Beside the other inserts: one that waits for somebody's open transaction must not hold them up. */
   private readonly keyed = new Turnstile(1);
   private readonly heart: Heart<MysqlConnections>;
+  private readonly keylessLooks = new KeylessLooks();
 
   constructor(
     private readonly app: DataSource,
@@ -139,6 +144,12 @@ export class MysqlDialect implements SqlDialect {
     const { connections, exchanger } = this.parts();
     const { lost, claimed } = await exchanger.exchange(request);
     return { lost: await tryTellCancelled(lost, (leases) => this.cancelledAmong(connections, leases)), claimed };
+  }
+
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    const { connections, claimer } = this.parts();
+    const { names, keylessLooks } = this;
+    return claimLimitedJobs({ names, connections, claimer, keylessLooks }, request);
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {

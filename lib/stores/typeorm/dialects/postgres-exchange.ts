@@ -119,9 +119,12 @@ function newNonce(): string {
 }
 
 function claimParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): readonly string[] {
-  const { table } = names;
-  const due = dueParts(names, claim, values);
-  const claimed = `claimed AS (
+  return [...dueParts(names, claim, values), claimedPart(names.table, claim, values)];
+}
+
+/** Marks what stands in the part `due`. */
+function claimedPart(table: string, claim: ClaimRequest, values: PgValues): string {
+  return `claimed AS (
     UPDATE ${table} AS j
     SET status = '${Running}',
       claim_token = uuid_hash_extended(j.id, ${values.bind(newNonce(), 'bigint')}),
@@ -130,7 +133,18 @@ function claimParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): 
     WHERE j.ctid = ANY(ARRAY(SELECT due.ctid FROM due))
     RETURNING ${plainColumns.map((column) => `j.${column}`).join(', ')}, j.claim_token::text, j.priority, j.next_run_at, ${rare} AS rare
   )`;
-  return [...due, claimed];
+}
+
+/** Claims those of these jobs that are pending still, and nobody's. */
+export function claimTheseStatement(table: string, ids: readonly string[], claim: ClaimRequest): PgStatement {
+  const values = new PgValues();
+  const due = `due AS MATERIALIZED (
+    SELECT ctid FROM ${table}
+    WHERE id = ANY(${values.bindPlain(ids, 'uuid')}) AND status = '${Pending}'
+    FOR UPDATE SKIP LOCKED
+  )`;
+  const parts = [pgMomentPart, due, claimedPart(table, claim, values)];
+  return { text: `WITH ${parts.join(',\n')}\nSELECT ${answered.join(', ')} FROM claimed`, values: values.list };
 }
 
 /**
@@ -143,7 +157,8 @@ function claimParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): 
  */
 function dueParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): readonly string[] {
   const { table } = names;
-  const { limit, mostInterruptions, caps } = claim;
+  const { limit, mostInterruptions, caps, keys } = claim;
+  const keyless = keys === 'none' ? '\n        AND j.job_key IS NULL' : '';
   const spared =
     mostInterruptions === undefined
       ? ''
@@ -152,7 +167,7 @@ function dueParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): re
       SELECT j.ctid, j.id, j.priority, j.next_run_at
       FROM ${table} AS j
       WHERE j.status = '${Pending}' AND j.job_type = s.job_type AND j.queue = s.queue AND j.priority = s.priority
-        AND j.next_run_at <= ${pgMoment}${spared}
+        AND j.next_run_at <= ${pgMoment}${spared}${keyless}
       ORDER BY j.next_run_at, j.id
       LIMIT ${caps === undefined ? most : `LEAST(${most}, s.most)`}`;
   const most = values.bind(limit, 'integer');
@@ -208,7 +223,7 @@ function crowdParts(walk: string, { look, most }: { readonly look: string; reado
 }
 
 /** One step in the index for each stream that has pending jobs, due or not. */
-function streamParts(
+export function streamParts(
   { table, slots }: ClaimTables,
   { types, queues, caps }: ClaimRequest,
   values: PgValues,
@@ -242,7 +257,7 @@ function bindCaps(caps: Readonly<Record<string, number>>, values: PgValues): str
 }
 
 /** Neither its type nor its queue is paused: one look at a key of a small table. */
-function isRunning(slots: string): string {
+export function isRunning(slots: string): string {
   return `NOT EXISTS (
       SELECT FROM ${slots} AS p
       WHERE p.job_type = '${pausesType}' AND p.slot IN ('${pausedType}' || s.job_type, '${pausedQueue}' || s.queue)

@@ -49,15 +49,21 @@ export function postgresPool(dataSource: DataSource): PgPool {
   );
 }
 
+/** The default may be another isolation, in which what others did while this waits for a lock is never seen. */
+const plainBegin = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+
 /** Runs statements on one connection, all of them or none. */
-export async function inPgTransaction<T>(pool: PgPool, run: (client: PgQueryable) => Promise<T>): Promise<T> {
+export async function inPgTransaction<T>(
+  pool: PgPool,
+  run: (client: PgQueryable) => Promise<T>,
+  begin = plainBegin,
+): Promise<T> {
   const client = await pool.connect();
   // What it says here, the statement under way says too; unheard it would end the process.
   const ignore = (): void => {};
   client.on('error', ignore);
   try {
-    // The default may be another one, in which what others did while this waits for a lock is never seen.
-    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await client.query(begin);
     const result = await run(client);
     await client.query('COMMIT');
     client.removeListener('error', ignore);

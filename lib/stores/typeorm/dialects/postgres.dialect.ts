@@ -3,13 +3,15 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import type { EnqueueResult } from '../../../model/enqueue-result.js';
 import type { JobTransaction } from '../../../model/job-transaction.js';
-import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
+import type { Lease, NewJob } from '../../../model/job.js';
 import type {
   ExchangeRequest,
   ExchangeResult,
   ForeignClaims,
   JobNote,
   JobWrite,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -20,11 +22,12 @@ import type { BatchSql } from '../batches/batch-sql.js';
 import type { TextMaker } from '../admin/sql-text.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
-import { toClaimedJob, toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
+import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
+import { KeylessLooks } from '../keyless-looks.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { RunnerTransaction } from '../runner-transaction.js';
 import { errorField, retryPassing } from '../retry.js';
@@ -34,8 +37,10 @@ import { PgText, PostgresAdmin } from './postgres-admin.js';
 import { admitAlone, admitOn, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
 import { PostgresBatches } from './postgres-batches.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
+import { claimedJob } from './postgres-claimed.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
 import { PostgresWrites } from './postgres-writes.js';
+import { claimLimitedJobs } from './postgres-limited.js';
 import { PostgresListener } from './postgres-listener.js';
 import {
   clientOf,
@@ -103,6 +108,7 @@ export class PostgresDialect implements SqlDialect {
   /** Beside the other inserts: one that waits for somebody's open transaction must not hold them up. */
   private readonly keyed = new Turnstile(1);
   private readonly heart: Heart<PgPool>;
+  private readonly keylessLooks = new KeylessLooks();
 
   constructor(
     private readonly app: DataSource,
@@ -156,6 +162,12 @@ export class PostgresDialect implements SqlDialect {
       lost: await tryTellCancelled(lost, (leases) => this.cancelledAmong(this.openPool(), leases)),
       claimed: rows.filter((row) => !isLost(row)).map(claimedJob),
     };
+  }
+
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    const retried = <T>(run: () => Promise<T>): Promise<T> => this.retried(run);
+    const { names, keylessLooks } = this;
+    return claimLimitedJobs({ names, keylessLooks, pool: this.openPool(), retried }, request);
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
@@ -302,12 +314,4 @@ export class PostgresDialect implements SqlDialect {
 /** Also that somebody's open transaction holds a key: the next try may find it over. */
 function isPassingWait(error: unknown): boolean {
   return [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
-}
-
-/** The end of its lease says when the server claimed it. */
-function claimedJob(row: Row): ClaimedJob {
-  const token = toText(row['claim_token']);
-  if (row['rare'] === null) return toClaimedJob(row, { token, now: 0 });
-  const { now, ...rare } = JSON.parse(toText(row['rare'])) as Row;
-  return toClaimedJob({ ...row, ...rare }, { token, now: Number(now) });
 }

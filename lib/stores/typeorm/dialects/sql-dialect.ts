@@ -8,6 +8,8 @@ import type {
   ForeignClaims,
   JobNote,
   JobWrite,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -50,6 +52,7 @@ export interface SqlDialect {
   /** The same in the transaction that is open on the caller's runner, which stays usable. */
   admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]>;
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult>;
   extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]>;
   note(notes: readonly JobNote[]): Promise<void>;
   /** Opens a transaction of the app's for work on the job of this claim. */

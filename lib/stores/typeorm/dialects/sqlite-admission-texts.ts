@@ -22,6 +22,8 @@ export function admissionTexts(table: string, slots: string) {
     takeSlot: `
       INSERT INTO ${slots} (job_type, slot, job_id, free_at) VALUES (?, ?, ?, ?)
       ON CONFLICT (job_type, slot) DO UPDATE SET job_id = excluded.job_id, free_at = excluded.free_at`,
+    /** slot */
+    pause: `SELECT 1 FROM ${slots} WHERE job_type = '${pausesType}' AND slot = ?`,
     pauses: `SELECT slot FROM ${slots} WHERE job_type = '${pausesType}'`,
     /** now, limit */
     pruneSlots: `

@@ -24,11 +24,12 @@ import {
   type Row,
 } from '../job-row.js';
 import { capOf, compareDue, isInScope, isPaused, toStream, type Stream } from '../streams.js';
-import type { SqlNames } from '../table-name.js';
 import { SqliteAdmission } from './sqlite-admission.js';
 import { markCancelled } from '../lost-leases.js';
 import type { SqliteHandle } from './sqlite-handle.js';
-import { SqliteStatements } from './sqlite-statements.js';
+import { KeylessLooks } from '../keyless-looks.js';
+import { SqliteLimited } from './sqlite-limited.js';
+import { SqliteStatements, type SqliteNames } from './sqlite-statements.js';
 
 const unlimited = Number.MAX_SAFE_INTEGER;
 
@@ -37,19 +38,24 @@ interface DueLimits {
   readonly bounds: readonly number[];
   readonly caps: ClaimRequest['caps'];
   readonly limit: number;
+  readonly name: 'due' | 'dueKeyless';
 }
 
 /** The verbs on one connection, synchronous; whoever calls them sees to the transaction. Row by row is as fast as any list here. */
 export class SqliteJobs {
   private readonly statements: SqliteStatements;
   private readonly admission: SqliteAdmission;
+  /** Claims of types with limits. */
+  readonly limited: SqliteLimited;
 
   constructor(
     readonly handle: SqliteHandle,
-    names: Pick<SqlNames, 'table' | 'slots'>,
+    names: SqliteNames,
   ) {
     this.statements = new SqliteStatements(handle, names);
     this.admission = new SqliteAdmission(this.statements);
+    const { statements } = this;
+    this.limited = new SqliteLimited({ jobs: this, statements, keylessLooks: new KeylessLooks() });
   }
 
   insert(jobs: readonly NewJob[], now: number): void {
@@ -80,9 +86,10 @@ export class SqliteJobs {
     const [only] = streams;
     if (only === undefined) return [];
     const bounds = [now, mostInterruptions];
-    if (streams.length > 1) return this.dueOfMany(streams, { bounds, caps, limit });
+    const name = request.keys === 'none' ? 'dueKeyless' : 'due';
+    if (streams.length > 1) return this.dueOfMany(streams, { bounds, caps, limit, name });
     const most = Math.min(limit, capOf(caps, only.type) ?? limit);
-    return this.statements.get('due').all(only.type, only.queue, only.priority, ...bounds, most);
+    return this.statements.get(name).all(only.type, only.queue, only.priority, ...bounds, most);
   }
 
   /** Marks what `due` found in the same transaction. */
@@ -221,9 +228,9 @@ export class SqliteJobs {
   }
 
   /** Merges the cursors of all streams, so that no more rows are read than are wanted, and one more of each stream. */
-  private dueOfMany(streams: readonly Stream[], { bounds, caps, limit }: DueLimits): readonly Row[] {
+  private dueOfMany(streams: readonly Stream[], { bounds, caps, limit, name }: DueLimits): readonly Row[] {
     // All of them first: what keeps one from being prepared must leave no cursor open, which would block the connection for ever.
-    const looks = streams.map((stream, index) => ({ stream, statement: this.statements.get('due', index) }));
+    const looks = streams.map((stream, index) => ({ stream, statement: this.statements.get(name, index) }));
     const cursors = looks.map(({ stream: { type, queue, priority }, statement }) =>
       statement.iterate(type, queue, priority, ...bounds, Math.min(limit, capOf(caps, type) ?? limit)),
     );

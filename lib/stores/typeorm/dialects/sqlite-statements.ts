@@ -5,6 +5,8 @@ import type { ExtraColumn } from '../extra-columns.js';
 import { claimedColumns } from '../job-row.js';
 import { holdsKey } from '../migrations/0001-create-jobs.js';
 import { admissionTexts } from './sqlite-admission-texts.js';
+import { keysTexts } from './sqlite-keys-texts.js';
+import { limitsTexts } from './sqlite-limits-texts.js';
 import type { SqlNames } from '../table-name.js';
 import type { SqliteHandle, SqliteStatement } from './sqlite-handle.js';
 
@@ -26,7 +28,7 @@ export class SqliteStatements {
 
   constructor(
     private readonly handle: SqliteHandle,
-    private readonly names: Pick<SqlNames, 'table' | 'slots'>,
+    private readonly names: SqliteNames,
   ) {
     this.texts = textsOf(names);
   }
@@ -57,14 +59,18 @@ export class SqliteStatements {
   }
 }
 
+export type SqliteNames = Pick<SqlNames, 'table' | 'slots' | 'limits'>;
+
 type StatementName = keyof ReturnType<typeof textsOf>;
 
-function textsOf({ table, slots }: Pick<SqlNames, 'table' | 'slots'>) {
+function textsOf({ table, slots, limits }: SqliteNames) {
   return {
     ...workingTexts(table),
     ...steppingTexts(table),
     ...admissionTexts(table, slots),
     ...runningTexts(table),
+    ...limitsTexts(table, limits),
+    ...keysTexts(table),
     ...upkeepTexts(table),
     ...pruneTexts(table),
   };
@@ -92,18 +98,24 @@ function workingTexts(table: string) {
         lease_until = CASE WHEN ? = '${Running}' THEN lease_until END
       WHERE id = ? AND claim_token = ?`,
     /** job_type, queue, priority, now, most interruptions, limit */
-    due: `
-      SELECT ${claimedColumns.join(', ')}, priority, next_run_at, rowid AS place FROM ${table}
-      WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority = ? AND next_run_at <= ?
-        AND interruptions <= ?
-      ORDER BY next_run_at, id
-      LIMIT ?`,
+    due: dueText(table, ''),
+    /** The same, of jobs without a key. */
+    dueKeyless: dueText(table, ' AND job_key IS NULL'),
     /** claim_token, claimed_by, lease_until, place */
     claim: `
       UPDATE ${table}
       SET status = '${Running}', claim_token = ?, claimed_by = ?, lease_until = ?
       WHERE rowid = ? AND status = '${Pending}'`,
   };
+}
+
+function dueText(table: string, also: string): string {
+  return `
+      SELECT ${claimedColumns.join(', ')}, priority, next_run_at, rowid AS place FROM ${table}
+      WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority = ? AND next_run_at <= ?
+        AND interruptions <= ?${also}
+      ORDER BY next_run_at, id
+      LIMIT ?`;
 }
 
 /** Looks that step through the index, one entry of each type or stream. */

@@ -10,6 +10,8 @@ import type {
   ForeignClaims,
   JobNote,
   JobWrite,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   LostLease,
   PruneRequest,
   RecoveredJob,
@@ -107,6 +109,15 @@ export class SqliteDialect implements SqlDialect {
         lost: own.settle(settle, now),
         claimed: claim === undefined ? [] : own.claim(own.due(claim, now), claim, now),
       }));
+    });
+  }
+
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    return this.gate.run((handle) => {
+      const { limited } = this.jobs(handle);
+      const { isOpen, waits } = limited.look(request, this.now());
+      if (!isOpen) return { claimed: [], waits };
+      return inSqliteTransaction(handle, () => limited.claim(request, this.now()));
     });
   }
 

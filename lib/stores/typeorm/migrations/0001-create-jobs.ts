@@ -1,6 +1,6 @@
 import { JobState } from '../../../model/job-state.js';
 import { defaultQueue, longestQueueName } from '../../../model/queue-name.js';
-import { batchesSuffix, slotsSuffix, statisticsSuffix } from '../table-name.js';
+import { batchesSuffix, limitsSuffix, slotsSuffix, statisticsSuffix } from '../table-name.js';
 import { ascii, utf8, type ColumnDefinition, type Migration, type SqlFamily } from './migration.js';
 import { schedulesTable } from './schedules-table.js';
 
@@ -13,6 +13,11 @@ const heldKey = `CASE WHEN status IN ('${Pending}', '${Running}') THEN CONCAT(jo
 
 /** A member of a batch, by its state: so changes of state leave the index alone where there is no batch. Of columns only that a server's mode does not fill up. */
 const batchState = 'CONCAT(batch_id, status)';
+/** Jobs of one key that run come first, then those that have been started before, then the others. */
+export const keyPhase = `CASE WHEN status = '${Running}' THEN 0 WHEN history IS NOT NULL THEN 1 ELSE 2 END`;
+/** What the index of keys holds: the jobs with a key that are not over. */
+export const standsInLine = `job_key IS NOT NULL AND status IN ('${Pending}', '${Running}')`;
+const lineKey = `CASE WHEN status IN ('${Pending}', '${Running}') THEN CONCAT(job_type, '\n', job_key) END`;
 
 /** Times are epoch milliseconds; `attempts` are those that failed. */
 export const createJobs: Migration = {
@@ -68,12 +73,17 @@ export const createJobs: Migration = {
     addable('batch_id', { postgres: 'uuid', mysql: `VARCHAR(36) ${ascii}`, sqlite: 'TEXT' }),
     addable('batch_state', { mysql: `VARCHAR(52) ${ascii} GENERATED ALWAYS AS (${batchState}) STORED` }),
     addable('follows', { postgres: 'text', mysql: `TEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('job_key', { postgres: 'text COLLATE "C"', mysql: `VARCHAR(255) ${utf8}`, sqlite: 'TEXT' }),
     addable('keep_until', { postgres: 'bigint', mysql: 'BIGINT', sqlite: 'INTEGER' }),
     addable('result', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('history', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('progress', { postgres: 'text', mysql: `TEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('log', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
     addable('remembered', { postgres: 'text', mysql: `LONGTEXT ${utf8}`, sqlite: 'TEXT' }),
+    addable('line_key', { mysql: `VARCHAR(511) ${utf8} GENERATED ALWAYS AS (${lineKey}) STORED` }),
+    addable('line_phase', {
+      mysql: `TINYINT GENERATED ALWAYS AS (CASE WHEN job_key IS NOT NULL THEN ${keyPhase} END) STORED`,
+    }),
   ],
   indexes: [
     {
@@ -133,6 +143,14 @@ export const createJobs: Migration = {
         sqlite: `(job_type, unique_key) WHERE ${holdsKey}`,
       },
     },
+    {
+      suffix: 'keyed',
+      definition: {
+        postgres: `(job_type, job_key, (${keyPhase}), next_run_at, id) WHERE ${standsInLine}`,
+        mysql: '(line_key, line_phase, next_run_at, id)',
+        sqlite: `(job_type, job_key, (${keyPhase}), next_run_at, id) WHERE ${standsInLine}`,
+      },
+    },
   ],
   tables: [
     {
@@ -183,6 +201,15 @@ export const createJobs: Migration = {
       indexed: {},
     },
     schedulesTable,
+    {
+      suffix: limitsSuffix,
+      definition: {
+        postgres: 'job_type text COLLATE "C" NOT NULL PRIMARY KEY, starts text NOT NULL, served_key text NOT NULL',
+        mysql: `job_type VARCHAR(255) ${utf8} NOT NULL PRIMARY KEY, starts LONGTEXT ${ascii} NOT NULL, served_key VARCHAR(255) ${utf8} NOT NULL`,
+        sqlite: 'job_type TEXT NOT NULL PRIMARY KEY, starts TEXT NOT NULL, served_key TEXT NOT NULL',
+      },
+      indexed: {},
+    },
   ],
 };
 

@@ -66,6 +66,7 @@ describe('planSchema', () => {
       'CREATE INDEX "jobs_batches_over" ON "jobs_batches"',
       'CREATE TABLE IF NOT EXISTS "jobs_statistics"',
       'CREATE TABLE IF NOT EXISTS "jobs_schedules"',
+      'CREATE TABLE IF NOT EXISTS "jobs_limits"',
       'CREATE TABLE IF NOT EXISTS "jobs_schema"',
       'INSERT INTO "jobs_schema"',
     ]);
@@ -84,7 +85,7 @@ describe('planSchema', () => {
     const mysql = { ...sql, family: 'mysql' } as const;
 
     const there = found({
-      columns: new Set([...columns, 'held_key', 'batch_state']),
+      columns: new Set([...columns, 'held_key', 'batch_state', 'line_key', 'line_phase']),
       indexes: withoutIndex('jobs_running'),
     });
 
