@@ -7,6 +7,7 @@ import { HandlerRegistry, type Handler } from './handlers/handler-registry.js';
 import { DataSourceFinder } from './jobs.data-source.js';
 import { refuseScopedGlobals } from './jobs.enhancers.js';
 import { connectEventEmitter, moduleEvents, type ModuleEvents } from './jobs.events.js';
+import { findHarness, type InstanceHarness } from './jobs.harness.js';
 import { startLastStopFirst } from './jobs.hook-order.js';
 import { disabledError, JobsRegistrations } from './jobs.registrations.js';
 import { findMiddleware, withModuleLayers } from './jobs.middleware.js';
@@ -40,6 +41,8 @@ interface JobsModuleContext extends ModuleEvents {
   readonly registry: HandlerRegistry;
   readonly explorer: HandlerExplorer;
   readonly sink: LogSink;
+  /** The testing kit that the app was given, if it was. */
+  readonly harness: InstanceHarness | undefined;
   /** Absent where the persistent queue is switched off. */
   readonly dataSource: DataSourceFinder | undefined;
 }
@@ -71,7 +74,9 @@ function optionsProvider(name: string): FactoryProvider<ResolvedModuleOptions> {
 const contextProvider: FactoryProvider<JobsModuleContext> = {
   provide: contextToken,
   inject: [ModulesContainer, optionsToken, ExternalContextCreator],
-  useFactory: (modules: ModulesContainer, options: ResolvedModuleOptions, creator: ExternalContextCreator) => {
+  useFactory: (modules: ModulesContainer, given: ResolvedModuleOptions, creator: ExternalContextCreator) => {
+    const harness = findHarness(modules)?.of(given.name);
+    const options = harnessed(given, harness);
     const registry = new HandlerRegistry();
     const instance = options.name;
     const sink = jobsLogger(instance === defaultInstanceName ? undefined : instance);
@@ -97,6 +102,7 @@ const contextProvider: FactoryProvider<JobsModuleContext> = {
       explorer,
       ...moduleEvents({ modules, instance, sink, onRefused }),
       sink,
+      harness,
       dataSource,
     };
   },
@@ -110,6 +116,7 @@ function memoryQueueProvider(name: string): FactoryProvider<JobQueue> {
       new JobQueue(withModuleLayers(context, context.options.memory), {
         ...queueParts(context, 'memory'),
         autoStart: false,
+        onSubmitted: context.harness?.onSubmitted,
       }),
   };
 }
@@ -135,21 +142,28 @@ function adminProvider(name: string): FactoryProvider<JobsAdmin | undefined> {
   };
 }
 
+/** In a test nothing runs by itself, and the kit goes around everything. */
+function harnessed(options: ResolvedModuleOptions, harness: InstanceHarness | undefined): ResolvedModuleOptions {
+  if (harness === undefined) return options;
+  return { ...options, autoStart: false, middleware: [harness.middleware, ...options.middleware] };
+}
+
 function queueParts(
-  { registry, sink, explorer, listeners, events, options }: JobsModuleContext,
+  { registry, sink, explorer, listeners, events, options, harness }: JobsModuleContext,
   queue: QueueKind,
 ): QueueParts {
   const beforeClaim = (): void => {
     explorer.refresh();
     listeners.refresh();
   };
-  return { registry, sink, beforeClaim, events: events[queue], instance: options.name };
+  return { registry, sink, beforeClaim, events: events[queue], instance: options.name, clock: harness?.clock };
 }
 
 /** How the persistent queue comes to its store; one that is switched off learns why it has none. */
-function storeOpener({ options, dataSource, sink }: JobsModuleContext): () => Promise<AdministeredStore> {
+function storeOpener({ options, dataSource, sink, harness }: JobsModuleContext): () => Promise<AdministeredStore> {
   const { name, persistent } = options;
   if (persistent === false || dataSource === undefined) return () => Promise.reject(disabledError(name));
+  if (harness !== undefined) return () => harness.openStore(() => dataSource.findIfAny());
   const settings = storeSettings(resolvePersistentOptions(persistent), sink);
   return async () => openTypeOrmStore(await dataSource.find(), settings);
 }
@@ -167,6 +181,14 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
         );
       }
       const isPersistent = options.persistent !== false && persistent instanceof PersistentJobQueue;
+      const own = options.persistent === false ? {} : options.persistent;
+      context.harness?.attach({
+        registry: context.registry,
+        events: context.events,
+        memory: memory instanceof JobQueue ? memory : undefined,
+        persistent: isPersistent ? persistent : undefined,
+        options: withModuleLayers(context, own),
+      });
       return new JobsRuntime({
         memory: memory instanceof JobQueue ? memory : undefined,
         persistent: isPersistent ? persistent : undefined,

@@ -5,13 +5,11 @@ import type { RegisterOptions } from '../handlers/handler-options.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { show } from '../model/check.js';
 import { systemClock, type Clock } from '../model/clock.js';
-import { extractContext } from '../model/context-carrier.js';
-import { resolveSubmitOptions, type SubmitOptions } from '../model/enqueue-options.js';
+import type { SubmitOptions } from '../model/enqueue-options.js';
 import type { EnqueueResult } from '../model/enqueue-result.js';
 import { InvalidHandlerError, QueueClosedError, QueueFullError, UnknownJobTypeError } from '../model/errors.js';
 import type { ControlResult } from '../model/control-result.js';
 import { JobEvents, type JobEventKind } from '../model/events.js';
-import { mergePolicies } from '../model/handler-policy.js';
 import type { JobContext } from '../model/job-context.js';
 import type {
   HandlerFor,
@@ -36,10 +34,10 @@ import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
 import { ConcurrencyLimits } from './concurrency-limits.js';
 import { EnqueueLayers } from './enqueue-layers.js';
-import { jobOptions } from './job-options.js';
 import {
   checkNow,
   describeWork,
+  makeMemoryJob,
   memoryWorkerSettings,
   refuseTransactional,
   type GivenJob,
@@ -65,6 +63,7 @@ export class JobQueue {
   private readonly watch = new Watch();
   private readonly layers: EnqueueLayers | undefined;
   private worker: Worker | undefined;
+  private isStarted = false;
   private isClosed = false;
   private isCut = false;
   private ending: Promise<void> | undefined;
@@ -159,11 +158,24 @@ export class JobQueue {
 
   /** Starts the workers. Needed only after `stop()`, and where the queue was made not to start by itself. */
   start(): void {
-    if (this.worker !== undefined) return;
+    if (this.isStarted) return;
+    this.isStarted = true;
     this.isClosed = false;
     this.isCut = false;
-    this.worker = this.makeWorker();
+    this.worker ??= this.makeWorker();
     this.worker.start(this.options.workers);
+  }
+
+  /** Runs one job that is due to its end; resolves to `true` if there was one. Workers need not be started for it. */
+  tick(): Promise<boolean> {
+    this.parts.beforeClaim?.();
+    this.worker ??= this.makeWorker();
+    return this.worker.runOne();
+  }
+
+  /** Milliseconds until the first job is due that waits for its time; `undefined` for none. For tests. @internal */
+  untilDueMs(): number | undefined {
+    return this.store.untilDueMs;
   }
 
   /** Stops accepting jobs and resolves when all that wait and run are done, retries included. */
@@ -204,7 +216,9 @@ export class JobQueue {
 
   private take(work: unknown, rest: readonly unknown[]): EnqueueResult {
     const job = typeof work === 'string' ? this.typedJob(work, rest[0], rest[1]) : this.functionJob(work, rest[0]);
-    return this.store.add(job);
+    const result = this.store.add(job);
+    if (result.outcome === 'stored') this.parts.onSubmitted?.(job);
+    return result;
   }
 
   /** One ending at a time: a stop cuts a join short that would take too long. */
@@ -219,6 +233,7 @@ export class JobQueue {
     const waiting = this.store.clear();
     await this.worker?.stop(0, graceMs);
     this.worker = undefined;
+    this.isStarted = false;
     const count = waiting + this.store.clear();
     if (count > 0) this.events.emit('dropped', { count });
   }
@@ -228,7 +243,7 @@ export class JobQueue {
     this.parts.beforeClaim?.();
     const handler = this.handlers.get(type);
     // Before the start handlers may still be on their way; after it nobody else could run the job.
-    if (handler === undefined && this.worker !== undefined) {
+    if (handler === undefined && this.isStarted) {
       const known = this.handlers.types().map((name) => `'${name}'`);
       throw new UnknownJobTypeError(
         `no handler is registered for job type '${type}'; known are ${known.join(', ') || 'none'}`,
@@ -255,19 +270,8 @@ export class JobQueue {
     );
   }
 
-  private newJob({ type, payload, run, request }: GivenJob): NewJob {
-    const { options, handler, payload: given } = request;
-    const { maxRetries, handlers } = this.options;
-    const policy = mergePolicies(handler?.policy, handlers[type]);
-    const parts = { options: resolveSubmitOptions(options), handler, policy, payload: given, maxRetries };
-    return {
-      id: `memory-${++this.submitted}`,
-      type,
-      payload,
-      run,
-      context: extractContext(this.options.context),
-      ...jobOptions(parts),
-    };
+  private newJob(given: GivenJob): NewJob {
+    return makeMemoryJob(`memory-${++this.submitted}`, given, this.options);
   }
 
   private makeWorker(): Worker {

@@ -1,10 +1,15 @@
 import type { Handler } from '../handlers/handler-registry.js';
 import { InvalidHandlerError } from '../model/errors.js';
+import { extractContext } from '../model/context-carrier.js';
+import { resolveSubmitOptions } from '../model/enqueue-options.js';
+import { mergePolicies } from '../model/handler-policy.js';
+import type { ResolvedMemoryOptions } from '../model/queue-options.js';
 import type { JobContext } from '../model/job-context.js';
 import type { EnqueuedJob } from '../model/job-middleware.js';
 import type { NewJob } from '../model/job.js';
 import type { PayloadCheck } from '../model/payload-check.js';
 import { decodePayload } from '../model/payload.js';
+import { jobOptions } from './job-options.js';
 import type { WorkerSettings } from '../runtime/worker-parts.js';
 
 /** A job of its own class or object: some work and a name for the log. */
@@ -51,4 +56,17 @@ export function describeWork(work: unknown, rest: readonly unknown[]): EnqueuedJ
   if (typeof work === 'string') return { queue: 'memory', type: work, payload: rest[0], options: rest[1] ?? {} };
   const name: unknown = typeof work === 'object' && work !== null && 'name' in work ? work.name : undefined;
   return { queue: 'memory', type: typeof name === 'string' ? name : 'job', payload: undefined, options: rest[0] ?? {} };
+}
+
+/** A job for the memory store. @throws InvalidOptionError */
+export function makeMemoryJob(
+  id: string,
+  { type, payload, run, request }: GivenJob,
+  queue: Pick<ResolvedMemoryOptions, 'maxRetries' | 'handlers' | 'context'>,
+): NewJob {
+  const { options, handler, payload: given } = request;
+  const { maxRetries, handlers, context } = queue;
+  const policy = mergePolicies(handler?.policy, handlers[type]);
+  const parts = { options: resolveSubmitOptions(options), handler, policy, payload: given, maxRetries };
+  return { id, type, payload, run, context: extractContext(context), ...jobOptions(parts) };
 }
