@@ -16,6 +16,7 @@ export default {
   moduleNameMapper: {
     // The package's own doors, as a user names them, lead to the sources: tests need no build.
     '^nestjs-jobs$': '<rootDir>/lib/index.ts',
+    '^nestjs-jobs/testing$': '<rootDir>/lib/testing/index.ts',
     '^nestjs-jobs/typeorm$': '<rootDir>/lib/stores/typeorm/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

@@ -51,6 +51,16 @@ export class DataSourceFinder {
     return this.found;
   }
 
+  /** The same, or `undefined` where the app has none. */
+  async findIfAny(): Promise<DataSourceLike | undefined> {
+    try {
+      return await this.find();
+    } catch (error) {
+      if (error instanceof MissingDataSourceError) return undefined;
+      throw error;
+    }
+  }
+
   /** The app's providers are made and its `onModuleInit` hooks have run: nothing more is waited for. */
   settle(): void {
     this.isSettled = true;

@@ -9,6 +9,7 @@ import { refuseScopedGlobals } from './jobs.enhancers.js';
 import { ModuleSchedules, type ScheduledQueues } from './jobs.schedules.js';
 import { SchedulerRegistryMirror } from './jobs.scheduler-registry.js';
 import { connectEventEmitter, moduleEvents, type ModuleEvents } from './jobs.events.js';
+import { findHarness, type InstanceHarness } from './jobs.harness.js';
 import { startLastStopFirst } from './jobs.hook-order.js';
 import { disabledError, JobsRegistrations } from './jobs.registrations.js';
 import { findMiddleware, withModuleLayers } from './jobs.middleware.js';
@@ -43,6 +44,8 @@ interface JobsModuleContext extends ModuleEvents {
   readonly explorer: HandlerExplorer;
   readonly schedules: ModuleSchedules;
   readonly sink: LogSink;
+  /** The testing kit that the app was given, if it was. */
+  readonly harness: InstanceHarness | undefined;
   /** Absent where the persistent queue is switched off. */
   readonly dataSource: DataSourceFinder | undefined;
 }
@@ -74,7 +77,9 @@ function optionsProvider(name: string): FactoryProvider<ResolvedModuleOptions> {
 const contextProvider: FactoryProvider<JobsModuleContext> = {
   provide: contextToken,
   inject: [ModulesContainer, optionsToken, ExternalContextCreator],
-  useFactory: (modules: ModulesContainer, options: ResolvedModuleOptions, creator: ExternalContextCreator) => {
+  useFactory: (modules: ModulesContainer, given: ResolvedModuleOptions, creator: ExternalContextCreator) => {
+    const harness = findHarness(modules)?.of(given.name);
+    const options = harnessed(given, harness);
     const registry = new HandlerRegistry();
     const instance = options.name;
     const sink = jobsLogger(instance === defaultInstanceName ? undefined : instance);
@@ -101,6 +106,7 @@ const contextProvider: FactoryProvider<JobsModuleContext> = {
       schedules: new ModuleSchedules({ modules, instance, sink }),
       ...moduleEvents({ modules, instance, sink, onRefused }),
       sink,
+      harness,
       dataSource,
     };
   },
@@ -114,6 +120,7 @@ function memoryQueueProvider(name: string): FactoryProvider<JobQueue> {
       new JobQueue(withModuleLayers(context, context.options.memory), {
         ...queueParts(context, 'memory'),
         autoStart: false,
+        onSubmitted: context.harness?.onSubmitted,
       }),
   };
 }
@@ -139,8 +146,14 @@ function adminProvider(name: string): FactoryProvider<JobsAdmin | undefined> {
   };
 }
 
+/** In a test nothing runs by itself, and the kit goes around everything. */
+function harnessed(options: ResolvedModuleOptions, harness: InstanceHarness | undefined): ResolvedModuleOptions {
+  if (harness === undefined) return options;
+  return { ...options, autoStart: false, middleware: [harness.middleware, ...options.middleware] };
+}
+
 function queueParts(
-  { registry, sink, explorer, listeners, schedules, events, options, modules }: JobsModuleContext,
+  { registry, sink, explorer, listeners, schedules, events, options, modules, harness }: JobsModuleContext,
   queue: QueueKind,
 ): QueueParts {
   const beforeClaim = (): void => {
@@ -150,13 +163,15 @@ function queueParts(
   };
   const mirror = new SchedulerRegistryMirror(modules, sink);
   const onSchedules: QueueParts['onSchedules'] = (seen) => mirror.show(seen);
-  return { registry, sink, beforeClaim, events: events[queue], instance: options.name, onSchedules };
+  const { name: instance } = options;
+  return { registry, sink, beforeClaim, events: events[queue], instance, onSchedules, clock: harness?.clock };
 }
 
 /** How the persistent queue comes to its store; one that is switched off learns why it has none. */
-function storeOpener({ options, dataSource, sink }: JobsModuleContext): () => Promise<AdministeredStore> {
+function storeOpener({ options, dataSource, sink, harness }: JobsModuleContext): () => Promise<AdministeredStore> {
   const { name, persistent } = options;
   if (persistent === false || dataSource === undefined) return () => Promise.reject(disabledError(name));
+  if (harness !== undefined) return () => harness.openStore(() => dataSource.findIfAny());
   const settings = storeSettings(resolvePersistentOptions(persistent), sink);
   return async () => openTypeOrmStore(await dataSource.find(), settings);
 }
@@ -174,6 +189,14 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
         );
       }
       const isPersistent = options.persistent !== false && persistent instanceof PersistentJobQueue;
+      const own = options.persistent === false ? {} : options.persistent;
+      context.harness?.attach({
+        registry: context.registry,
+        events: context.events,
+        memory: memory instanceof JobQueue ? memory : undefined,
+        persistent: isPersistent ? persistent : undefined,
+        options: withModuleLayers(context, own),
+      });
       return new JobsRuntime({
         memory: memory instanceof JobQueue ? memory : undefined,
         persistent: isPersistent ? persistent : undefined,

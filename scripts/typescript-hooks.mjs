@@ -8,6 +8,7 @@ import { swcOptions } from './swc-options.mjs';
 /** The package's own doors, as a user names them, lead to the sources. */
 const doors = new Map([
   ['nestjs-jobs', new URL('../lib/index.ts', import.meta.url).href],
+  ['nestjs-jobs/testing', new URL('../lib/testing/index.ts', import.meta.url).href],
   ['nestjs-jobs/typeorm', new URL('../lib/stores/typeorm/index.ts', import.meta.url).href],
 ]);
 

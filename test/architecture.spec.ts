@@ -3,9 +3,11 @@ import { parseSource, readLibrary, type SourceFile, type SourceImport } from './
 /**
  * Which rooms a room may import from, itself aside; they stand from the top of the house to its ground. `stores` means the
  * seam files that lie in that folder itself, the stores behind them are rooms of their own. The front of the house, the
- * files of `lib/` itself, may import all of them but `stores/typeorm`.
+ * files of `lib/` itself, may import all of them but `stores/typeorm`; above it is only `testing`, which may import everything.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
+  /** See below. */
+  testing: [],
   queues: ['admin', 'runtime', 'observe', 'execution', 'stores', 'stores/memory', 'handlers', 'model'],
   admin: ['runtime', 'stores', 'model'],
   runtime: ['execution', 'stores', 'handlers', 'model'],
@@ -67,6 +69,8 @@ function roomBreach(path: string, { target, kind }: SourceImport): string | unde
   const to = roomOf(target);
   if (target === 'index.ts' || target.endsWith('/index.ts')) return 'doors are for users';
   if (from === to) return undefined;
+  if (from === 'testing') return undefined;
+  if (to === 'testing') return 'the testing kit is for tests';
   if (to === 'stores/typeorm') {
     return path === storeOpener && kind !== 'static' ? undefined : `${storeOpener} opens that store, on demand`;
   }

@@ -4,6 +4,8 @@ export interface Clock {
   now(): number;
   /** Milliseconds that never jump, for measuring intervals. */
   monotonic(): number;
+  /** Calls `fire` once after `delayMs`; returns the way to stop it. Default: a timer of Node. */
+  startTimer?(delayMs: number, fire: () => void): () => void;
 }
 
 export const systemClock: Clock = {

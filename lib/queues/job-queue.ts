@@ -63,6 +63,7 @@ export class JobQueue {
   private readonly scheduling: Scheduling;
   private readonly limits: TypeLimits;
   private worker: Worker | undefined;
+  private isStarted = false;
   private isClosed = false;
   private isCut = false;
   private ending: Promise<void> | undefined;
@@ -82,7 +83,7 @@ export class JobQueue {
     this.clock = parts.clock ?? systemClock;
     this.store = new MemoryStore(this.clock, () => this.watch.notify());
     this.limits = new TypeLimits(this.handlers, this.options.handlers);
-    const isStarted = (): boolean => this.worker !== undefined;
+    const isStarted = (): boolean => this.isStarted;
     this.maker = new MemoryJobMaker({ options: this.options, handlers: this.handlers, isStarted });
     this.sink = parts.sink ?? jobsLogger();
     this.layers = EnqueueLayers.of(this.options.middleware, this.sink);
@@ -194,13 +195,25 @@ export class JobQueue {
 
   /** Starts the workers. Needed only after `stop()`, and where the queue was made not to start by itself. */
   start(): void {
-    if (this.worker !== undefined) return;
+    if (this.isStarted) return;
+    this.isStarted = true;
     this.isClosed = false;
     this.isCut = false;
-    const { events, clock, store, options, handlers, sink, limits } = this;
-    this.worker = makeMemoryWorker({ events, clock, store, options, handlers, sink, limits });
+    this.worker ??= this.makeWorker();
     this.worker.start(this.options.workers);
     this.scheduling.start();
+  }
+
+  /** Runs one job that is due to its end; resolves to `true` if there was one. Workers need not be started for it. */
+  tick(): Promise<boolean> {
+    this.parts.beforeClaim?.();
+    this.worker ??= this.makeWorker();
+    return this.worker.runOne();
+  }
+
+  /** Milliseconds until the first job is due that waits for its time; `undefined` for none. For tests. @internal */
+  untilDueMs(): number | undefined {
+    return this.store.untilDueMs;
   }
 
   /** Stops accepting jobs and resolves when all that wait and run are done, retries included. */
@@ -270,7 +283,14 @@ export class JobQueue {
 
   private put(job: NewJob): EnqueueResult {
     if (job.key !== undefined) this.limits.learnKeyed(job.type);
-    return this.store.add(job);
+    const result = this.store.add(job);
+    if (result.outcome === 'stored') this.parts.onSubmitted?.(job);
+    return result;
+  }
+
+  private makeWorker(): Worker {
+    const { events, clock, store, options, handlers, sink, limits } = this;
+    return makeMemoryWorker({ events, clock, store, options, handlers, sink, limits });
   }
 
   /** One ending at a time: a stop cuts a join short that would take too long. */
@@ -287,6 +307,7 @@ export class JobQueue {
     await this.worker?.stop(0, graceMs);
     await unscheduled;
     this.worker = undefined;
+    this.isStarted = false;
     const count = waiting + this.store.clear();
     if (count > 0) this.events.emit('dropped', { count });
   }

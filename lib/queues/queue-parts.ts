@@ -1,6 +1,7 @@
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
+import type { NewJob } from '../model/job.js';
 import { defaultInstanceName } from '../model/instance-name.js';
 import type { QueueKind } from '../model/job-event.js';
 import { JobEventPublisher } from '../observe/job-event-publisher.js';
@@ -24,6 +25,8 @@ export interface QueueParts {
   readonly beforeClaim?: (() => void) | undefined;
   /** Called with the schedules that this process sees, whenever it has looked at them, and with none when it stops. */
   readonly onSchedules?: ((schedules: readonly ScheduleTimes[]) => void) | undefined;
+  /** Hears of jobs that the memory queue has taken. */
+  readonly onSubmitted?: ((job: NewJob) => void) | undefined;
   /** Whether the memory queue starts by itself. Default true. */
   readonly autoStart?: boolean | undefined;
 }

@@ -286,26 +286,28 @@ forEachDatabase((database) => {
     expect(await queue.tryEnqueue('next', 'd', { uniqueKey: 'k' })).toMatchObject({ outcome: 'stored' });
   });
 
-  it('renews its lease for as long as it runs', async () => {
-    const own = await rig.queue({ lease: 300, workers: 2 });
-    const other = await rig.queue({ lease: 300 });
-    let runs = 0;
-    const long = async ({ manager }: JobContext<EntityManager>): Promise<void> => {
-      runs += 1;
-      await write(manager, `run ${runs}`);
-      await new Promise((resolve) => setTimeout(resolve, 800));
-    };
-    handle(long, {}, own);
-    handle(long, {}, other);
-    await own.enqueue('work');
-    await own.start();
-    await until(() => runs === 1);
-    await other.start();
-    await until(async () => (await rig.rows()).length === 0);
+  // Elsewhere the heartbeat has a connection of its own, whatever a handler does.
+  if (database.isSqlite)
+    it('renews its lease for as long as it has the only connection', async () => {
+      const own = await rig.queue({ lease: 1_500, workers: 2 });
+      const other = await rig.queue({ lease: 1_500 });
+      let runs = 0;
+      const long = async ({ manager }: JobContext<EntityManager>): Promise<void> => {
+        runs += 1;
+        await write(manager, `run ${runs}`);
+        await new Promise((resolve) => setTimeout(resolve, 2_000));
+      };
+      handle(long, {}, own);
+      handle(long, {}, other);
+      await own.enqueue('work');
+      await own.start();
+      await until(() => runs === 1);
+      await other.start();
+      await until(async () => (await rig.rows()).length === 0);
 
-    expect(runs).toBe(1);
-    expect(await effects()).toEqual(['run 1']);
-  });
+      expect(runs).toBe(1);
+      expect(await effects()).toEqual(['run 1']);
+    });
 
   it('many at a time each have their effect once', async () => {
     const own = await rig.queue({ workers: 4 });
@@ -323,6 +325,92 @@ forEachDatabase((database) => {
 
     expect(await effects()).toEqual(ids.toSorted());
   });
+
+  it('joins the transaction of the handler where the option transaction finds none', async () => {
+    const own = await rig.queue({ transaction: () => undefined });
+    handle(
+      async () => {
+        await own.enqueue('next');
+        throw new Error('boom');
+      },
+      {},
+      own,
+    );
+    await own.enqueue('work', undefined, { maxRetries: 0 });
+
+    await own.tick();
+
+    expect((await rig.rows()).map((row) => row.job_type)).toEqual(['work']);
+  });
+
+  if (database.isSqlite) {
+    it('waits for a transaction of the app, and takes in those that begin meanwhile', async () => {
+      const here = gate();
+      const order: string[] = [];
+      const before = dataSource.transaction(async (manager) => {
+        await write(manager, 'before');
+        await here.pass;
+        order.push('app');
+      });
+      handle(async ({ manager }) => {
+        order.push('handler');
+        await write(manager, 'a');
+        await dataSource.transaction((nested) => write(nested, 'nested'));
+        throw new Error('boom');
+      });
+      const enqueued = queue.enqueue('work', undefined, { maxRetries: 0 });
+      const ticking = enqueued.then(() => queue.tick());
+      here.open();
+      await before;
+      await ticking;
+
+      expect(order).toEqual(['app', 'handler']);
+      expect(await effects()).toEqual(['before']);
+    });
+  } else {
+    it('a stop does not wait for the connection of one that has not begun', async () => {
+      const narrow = await database.connect({ poolSize: 1, extra: { max: 1, connectionLimit: 1 } });
+      const narrowRig = new QueueRig(narrow);
+      const own = await narrowRig.queue({ shutdownTimeout: 0 });
+      handle(({ manager }) => write(manager, 'a'), {}, own);
+      await own.enqueue('work');
+      const runner = narrow.createQueryRunner();
+      await runner.connect();
+      await own.start();
+      await until(async () => (await rig.row()).status === 'running');
+
+      await own.stop();
+
+      expect(await rig.row()).toMatchObject({ status: 'pending', attempts: 0, interruptions: 0 });
+      await runner.release();
+      expect(await own.tick()).toBe(true);
+      expect(await effects()).toEqual(['a']);
+      await narrowRig.close();
+    });
+  }
+
+  if (isPostgres) {
+    it('fails for a commit that is refused, and is retried', async () => {
+      await dataSource.query('CREATE TABLE parents (id integer PRIMARY KEY)');
+      await dataSource.query(
+        'CREATE TABLE children (id integer REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)',
+      );
+      handle(async ({ manager }) => {
+        await write(manager, 'a');
+        await manager.query('INSERT INTO children VALUES (1)');
+      });
+      await queue.enqueue('work');
+
+      await queue.tick();
+
+      expect(await effects()).toEqual([]);
+      expect(await rig.row()).toMatchObject({
+        status: 'pending',
+        attempts: 1,
+        last_error: expect.stringContaining('violates foreign key constraint'),
+      });
+    });
+  }
 
   it('job.manager is refused where there is no transaction', async () => {
     let error: unknown;

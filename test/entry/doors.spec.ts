@@ -161,6 +161,22 @@ const doors = {
       'UniqueOptions',
     ],
   },
+  './testing': {
+    file: 'testing/index.ts',
+    values: ['JobsTesting', 'JobsTestingModule', 'TestClock', 'TestJobs', 'jobMatchers'],
+    types: [
+      'DrainOptions',
+      'EnqueuedTestJob',
+      'JobMatchers',
+      'JobRun',
+      'JobsTestingOptions',
+      'MatcherResult',
+      'PayloadPart',
+      'PerformOptions',
+      'Performed',
+      'TestingMode',
+    ],
+  },
   './typeorm': {
     file: 'stores/typeorm/index.ts',
     values: ['CreateJobs1764547200000', 'jobMigrations'],
@@ -172,7 +188,9 @@ describe('the doors of the package', () => {
   it('are those that package.json names', () => {
     const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-    expect(manifest).toMatchObject({ exports: { '.': {}, './typeorm': {}, './package.json': './package.json' } });
+    expect(manifest).toMatchObject({
+      exports: { '.': {}, './testing': {}, './typeorm': {}, './package.json': './package.json' },
+    });
   });
 
   it.each(Object.entries(doors))('%s exports these names, one by one', (_door, { file, values, types }) => {
@@ -205,6 +223,12 @@ describe('the main door, where cron is absent', () => {
     expect(await runNode('--import', './test/entry/cron-absent.mjs', 'test/entry/schedule.app.ts')).toBe(
       "JOBS_MISSING_PACKAGE: schedules need the package 'cron', which comes with @nestjs/schedule: npm install @nestjs/schedule",
     );
+  });
+});
+
+describe('the testing kit, where TypeORM is absent', () => {
+  it('runs the jobs of an app, holds nothing, and lets the process end though the app is not closed', async () => {
+    expect(await runNode(...typeOrmAbsent, 'test/entry/testing-kit.app.ts')).toBe('hello Ada\nheld: nothing');
   });
 });
 

@@ -26,6 +26,9 @@ declare const REQUEST: Core['REQUEST'];
 declare const Test: (typeof import('@nestjs/testing'))['Test'];
 declare const TypeOrmModule: (typeof import('@nestjs/typeorm'))['TypeOrmModule'];
 
+declare const JobsTesting: (typeof import('nestjs-jobs/testing'))['JobsTesting'];
+declare const app: import('@nestjs/common').INestApplicationContext;
+
 declare class AppModule {}
 declare class User {
   id: string;

@@ -67,6 +67,12 @@ export class MemoryStore implements JobStore {
     return this.running.size > 0 || this.line.isAnyDueUntil(moment);
   }
 
+  /** Milliseconds until the first job is due that is not yet; `undefined` where none will be. */
+  get untilDueMs(): number | undefined {
+    const at = this.line.nextDueAt;
+    return at === undefined ? undefined : Math.max(0, at - this.clock.monotonic());
+  }
+
   /** Takes one job at once, without a promise, unless another one holds its key. */
   add(job: NewJob): EnqueueResult {
     const holder = this.keys.holderOf(job);

@@ -58,6 +58,11 @@ export class WaitingLine {
     return this.due.size + this.asideSize + this.keyed.size > 0 || (soonest !== undefined && soonest.dueAt <= moment);
   }
 
+  /** When the first job will be due that is not yet, on the monotonic clock; `undefined` where none will. */
+  get nextDueAt(): number | undefined {
+    return this.later.peek()?.dueAt;
+  }
+
   /** Takes a job that is due. */
   pushDue(job: NewJob | WaitingJob): void {
     const { type, priority, key } = jobOf(job);
@@ -267,7 +272,9 @@ export class WaitingLine {
       this.timer = undefined;
       this.parts.onDue();
     };
-    this.timer = { at: next.dueAt, stop: startTimer(next.dueAt - this.parts.clock.monotonic(), fire) };
+    const { clock } = this.parts;
+    const delayMs = next.dueAt - clock.monotonic();
+    this.timer = { at: next.dueAt, stop: clock.startTimer?.(delayMs, fire) ?? startTimer(delayMs, fire) };
   }
 }
 
