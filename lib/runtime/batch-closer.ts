@@ -138,11 +138,9 @@ export class BatchCloser {
     if (pruned < chunk) this.prunedAt = clock.monotonic();
   }
 
-  /** One that cannot be taken further, since its row was changed by hand, must not hold up the others. */
+  /** One that cannot be taken further, since its row was changed by hand, must not hold up the others. The next sweep tries again. */
   private async closeEach(ids: readonly string[]): Promise<void> {
-    let failure: { readonly error: unknown } | undefined;
-    for (const id of ids) await this.close(id).catch((error: unknown) => (failure ??= { error }));
-    if (failure !== undefined) throw failure.error;
+    for (const id of ids) await this.close(id).catch(() => undefined);
   }
 
   private async close(id: string): Promise<void> {

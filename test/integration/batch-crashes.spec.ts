@@ -73,8 +73,8 @@ forEachDatabase(
           queue.register('done', (_payload, { batch }) => followed.push(batch));
           await until(async () => {
             while (await queue.tick());
-            const open: unknown = await dataSource.query(`SELECT id FROM ${batches} WHERE state = 'open'`);
-            return (open as readonly unknown[]).length === 0 && (await rig.rows()).length === 0;
+            const left: unknown = await dataSource.query(`SELECT id FROM ${batches} WHERE state = 'open'`);
+            return (left as readonly unknown[]).length === 0 && (await rig.rows()).length === 0;
           });
 
           expect(followed).toEqual([{ id, total: 2, completed: 2, failed: 0 }]);
