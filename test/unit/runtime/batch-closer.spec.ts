@@ -85,6 +85,25 @@ describe('BatchCloser', () => {
     expect(batches.asked.at(-1)).toBe('prune');
   });
 
+  it('sweeps less often where the look takes long, but not where much was found', async () => {
+    batches.known.push('a');
+    batches.over.add('a');
+    batches.fault = (what) => {
+      if (what.startsWith('advance')) now += 3_000;
+      if (what === 'page') now += 200;
+    };
+    await closer.tick();
+    batches.asked.length = 0;
+
+    now += 5_000;
+    await closer.tick();
+    expect(batches.asked).toEqual([]);
+    now += 5_000;
+    await closer.tick();
+
+    expect(batches.asked[0]).toBe('page');
+  });
+
   it('looks at those it is told of together, and takes further those that are over', async () => {
     await closer.tick();
     batches.asked.length = 0;
