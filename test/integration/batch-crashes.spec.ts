@@ -88,7 +88,7 @@ forEachDatabase(
       const work = { type: 'work' };
       const followUps = { onComplete: { type: 'done' }, onFailure: { type: 'sorry' } };
       const ids: string[] = [];
-      for (let n = 0; n < 30; n += 1) {
+      for (let n = 0; n < 12; n += 1) {
         const made =
           n % 3 === 0
             ? await queue.enqueueChain(
@@ -96,7 +96,7 @@ forEachDatabase(
                 followUps,
               )
             : await queue.enqueueBatch(
-                [...Array.from({ length: 20 }, () => work), ...(n % 3 === 1 ? [{ type: 'bad' }] : [])],
+                [...Array.from({ length: 8 }, () => work), ...(n % 3 === 1 ? [{ type: 'bad' }] : [])],
                 followUps,
               );
         ids.push(made.id);
