@@ -14,8 +14,9 @@ const answerMs = 30_000;
 const pageSize = 100;
 /** How many members are let go of at once. */
 const chunk = 500;
-/** How often all open batches are looked at. A look that takes long is taken less often. */
+/** How often all open batches are looked at. A look that takes long, since they are many, is taken less often. */
 const sweepMs = 5_000;
+const longestSweepMs = 60_000;
 const sweepShare = 50;
 const failureRestMs = 1_000;
 /** A look at batches that are not over yet is followed by a rest, so that many short jobs do not mean many looks. */
@@ -119,15 +120,18 @@ export class BatchCloser {
 
   private async sweep(): Promise<void> {
     const { batches, clock } = this.parts;
-    const startedAt = clock.monotonic();
-    this.sweptAt = startedAt;
+    this.sweptAt = clock.monotonic();
+    let lookedMs = 0;
     let after: string | undefined;
     do {
+      const startedAt = clock.monotonic();
       const { idle, next } = await this.answer(batches.page(after, pageSize));
+      // What is done about those that were found says nothing about the next look.
+      lookedMs += clock.monotonic() - startedAt;
       await this.closeEach(idle);
       after = next;
     } while (after !== undefined);
-    this.sweepRestMs = Math.max(sweepMs, (clock.monotonic() - startedAt) * sweepShare);
+    this.sweepRestMs = Math.min(longestSweepMs, Math.max(sweepMs, lookedMs * sweepShare));
     await this.prune();
   }
 
@@ -138,11 +142,9 @@ export class BatchCloser {
     if (pruned < chunk) this.prunedAt = clock.monotonic();
   }
 
-  /** One that cannot be taken further, since its row was changed by hand, must not hold up the others. */
+  /** One that cannot be taken further, since its row was changed by hand, must not hold up the others. The next sweep tries again. */
   private async closeEach(ids: readonly string[]): Promise<void> {
-    let failure: { readonly error: unknown } | undefined;
-    for (const id of ids) await this.close(id).catch((error: unknown) => (failure ??= { error }));
-    if (failure !== undefined) throw failure.error;
+    for (const id of ids) await this.close(id).catch(() => undefined);
   }
 
   private async close(id: string): Promise<void> {
