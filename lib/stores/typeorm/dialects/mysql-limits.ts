@@ -21,8 +21,8 @@ export function lookAtLimitsStatement({ table, limits }: SqlNames, types: readon
     WHERE status = '${Running}' AND job_type IN (${counted.marks})
     GROUP BY job_type`;
   return {
-    text: `SELECT DISTINCT job_type, NULL AS running, NULL AS starts, ${mysqlNowMs} AS now_ms FROM ${table}
-      WHERE status = '${Pending}' AND job_type IN (${all.marks})
+    text: `SELECT job_type, NULL AS running, NULL AS starts, ${mysqlNowMs} AS now_ms
+      FROM (SELECT DISTINCT job_type FROM ${table} WHERE status = '${Pending}' AND job_type IN (${all.marks})) AS waiting
       UNION ALL
       SELECT job_type, NULL, starts, NULL FROM ${limits} WHERE job_type IN (${all.marks})${counted.values[0] === '' ? '' : running}`,
     values: [...all.values, ...all.values, ...(counted.values[0] === '' ? [] : counted.values)],
