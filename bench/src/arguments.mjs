@@ -8,6 +8,7 @@ const numbers = {
   latencies: { value: 200, about: 'jobs in each round of the latency' },
   'idle-seconds': { value: 20, about: 'how long the idle cost is watched' },
   crowd: { value: 1_000_000, about: 'future jobs, and failed jobs, beside those to be claimed' },
+  'keyed-crowd': { value: 100_000, about: 'jobs with keys beside those to be claimed' },
   'memory-jobs': { value: 200_000, about: 'jobs in each drain of the memory queue' },
   waiting: { value: 1_000_000, about: 'closures that wait in the memory queue' },
 };
@@ -40,6 +41,7 @@ export function readArguments(args) {
     latencies: read('latencies'),
     idleSeconds: read('idle-seconds'),
     crowd: read('crowd'),
+    keyedCrowd: read('keyed-crowd'),
     memoryJobs: read('memory-jobs'),
     waiting: read('waiting'),
   };

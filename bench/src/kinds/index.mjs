@@ -3,6 +3,7 @@ import { drain } from './drain.mjs';
 import { enqueue } from './enqueue.mjs';
 import { idle } from './idle.mjs';
 import { latency } from './latency.mjs';
+import { limits } from './limits.mjs';
 import { memory } from './memory.mjs';
 
 /**
@@ -19,6 +20,7 @@ import { memory } from './memory.mjs';
  * @property {number} latencies Jobs in each round of the latency.
  * @property {number} idleSeconds
  * @property {number} crowd Future jobs, and failed jobs, beside those to be claimed.
+ * @property {number} keyedCrowd Jobs with keys beside those to be claimed.
  * @property {number} memoryJobs
  * @property {number} waiting
  * @property {{ id: string, name: string }[]} servers Those that answer.
@@ -28,4 +30,4 @@ import { memory } from './memory.mjs';
  *
  * @type {Kind[]}
  */
-export const kinds = [drain, enqueue, latency, idle, claim, memory];
+export const kinds = [drain, enqueue, latency, idle, claim, limits, memory];

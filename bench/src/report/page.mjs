@@ -27,6 +27,8 @@ monotonic clock of the machine is compared.`,
   idle: `A worker process with an empty queue. On PostgreSQL the transactions of its database are counted, on Redis the commands of the server, elsewhere
 the statements that the process sends, except for SQLite's PRAGMA data_version, by which it notices the commits of others.`,
   claim: `The claim itself, through the seam between engine and store, on a table that holds only the due jobs and on one with millions of others.`,
+  limits: `Jobs under limits of the whole fleet and with keys, one process with 32 workers, beside jobs without; and one claim of a job with a key, through the
+seam between engine and store, beside a crowd of jobs with keys. Types with limits are claimed for free workers only, in a transaction of their own.`,
   memory: `The memory queue beside other queues in memory, each job an async function that does nothing.`,
 };
 

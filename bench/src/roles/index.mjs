@@ -12,6 +12,7 @@ const loaders = {
   latency: async () => (await import('./latency.mjs')).latency,
   idle: async () => (await import('./idle.mjs')).idle,
   claim: async () => (await import('./claim.mjs')).claim,
+  limits: async () => (await import('./limits.mjs')).limits,
   memoryDrain: async () => (await import('./memory.mjs')).memoryDrain,
   memoryWaiting: async () => (await import('./memory.mjs')).memoryWaiting,
 };

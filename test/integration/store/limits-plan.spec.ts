@@ -62,7 +62,7 @@ forEachDatabase((database) => {
     await rig.set("job_key = 'a key in front'", "job_key = 'key 3'");
     await rig.set('next_run_at = 6', "job_key = 'a key in front'");
     const next = [...(await store.claimLimited(request)).claimed, ...(await store.claimLimited(request)).claimed];
-    expect(next.map(({ key }) => key).toSorted()).toEqual(['a key in front', 'key 1']);
+    expect(new Set(next.map(({ key }) => key))).toEqual(new Set(['a key in front', 'key 1']));
   }, 120_000);
 });
 

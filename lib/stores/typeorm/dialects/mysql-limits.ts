@@ -15,14 +15,15 @@ export function lookAtLimitsStatement({ table, limits }: SqlNames, types: readon
   const counted = inList(
     types.filter(({ globalConcurrency }) => globalConcurrency !== undefined).map(({ type }) => type),
   );
+  const waiting = `(SELECT job_type FROM ${table} WHERE status = '${Pending}' AND job_type = ? LIMIT 1)`;
   const running = `
     UNION ALL
     SELECT job_type, COUNT(*), NULL, NULL FROM ${table}
     WHERE status = '${Running}' AND job_type IN (${counted.marks})
     GROUP BY job_type`;
   return {
-    text: `SELECT DISTINCT job_type, NULL AS running, NULL AS starts, ${mysqlNowMs} AS now_ms FROM ${table}
-      WHERE status = '${Pending}' AND job_type IN (${all.marks})
+    text: `SELECT job_type, NULL AS running, NULL AS starts, ${mysqlNowMs} AS now_ms
+      FROM (${all.values.map(() => waiting).join(' UNION ')}) AS waiting
       UNION ALL
       SELECT job_type, NULL, starts, NULL FROM ${limits} WHERE job_type IN (${all.marks})${counted.values[0] === '' ? '' : running}`,
     values: [...all.values, ...all.values, ...(counted.values[0] === '' ? [] : counted.values)],
