@@ -177,7 +177,7 @@ describe('batchesOf', () => {
       interruptions: 0,
       batchId,
     };
-    const attempt = new Attempt(job, 0, () => console);
+    const attempt = new Attempt(job, 0, { makeLogger: () => console });
     return { attempt, execution: { outcome }, endedAt: 0, isRepeat: false };
   };
 

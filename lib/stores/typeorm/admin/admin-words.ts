@@ -68,6 +68,16 @@ export const postgresWords: AdminWords = {
     SELECT job_type, queue, priority FROM streams`,
 };
 
+/** Level by level: for a comparison of all three at once, SQLite would read all of the stream that is behind it. */
+function nextRow(table: string, above: string): string {
+  return `(
+          SELECT j.rowid FROM ${table} AS j
+          WHERE j.status = '${JobState.Pending}' AND ${above}
+          ORDER BY j.job_type, j.queue, j.priority
+          LIMIT 1
+        )`;
+}
+
 /** This planner takes the order for the more important thing, unless what is sorted by is no column any more. */
 export const sqliteWords: AdminWords = {
   ...partialIndexes,
@@ -77,11 +87,10 @@ export const sqliteWords: AdminWords = {
     WITH RECURSIVE streams (job_type, queue, priority) AS (
       SELECT * FROM ${nextStream(table, '')}
       UNION ALL
-      SELECT n.job_type, n.queue, n.priority FROM streams AS s JOIN ${table} AS n ON n.rowid = (
-        SELECT j.rowid FROM ${table} AS j
-        WHERE j.status = '${JobState.Pending}'${behindStream}
-        ORDER BY j.job_type, j.queue, j.priority
-        LIMIT 1
+      SELECT n.job_type, n.queue, n.priority FROM streams AS s JOIN ${table} AS n ON n.rowid = COALESCE(
+        ${nextRow(table, 'j.job_type = s.job_type AND j.queue = s.queue AND j.priority > s.priority')},
+        ${nextRow(table, 'j.job_type = s.job_type AND j.queue > s.queue')},
+        ${nextRow(table, 'j.job_type > s.job_type')}
       )
     )
     SELECT job_type, queue, priority FROM streams`,
@@ -100,16 +109,17 @@ export const mysqlWords: AdminWords = {
   onTaken: () => 'ON DUPLICATE KEY UPDATE',
   changes: (assignments, mayChange) => assignments.map((each) => onlyWhere(each, mayChange)).join(', '),
   streams: ({ table }) =>
-    `SELECT DISTINCT job_type, queue, priority FROM ${table} WHERE status = '${JobState.Pending}'`,
+    `SELECT job_type, queue, priority FROM ${table} WHERE status = '${JobState.Pending}'
+    GROUP BY status, job_type, queue, priority`,
   whereState: (state) => `status = '${state}'`,
   indexOrder: (_state, queue) => pendingOrder(queue),
   sortedLater: (column) => column,
   contains: (column, mark) => `INSTR(${column}, ${mark}) > 0`,
-  /** The server steps through the index from type to type by itself. */
+  /** The server steps through the index from type to type by itself, if it groups by the first column too. */
   typesIn:
     (state) =>
     ({ table }) =>
-      `SELECT DISTINCT job_type FROM ${table} WHERE ${mysqlWords.whereState(state)}`,
+      `SELECT job_type FROM ${table} WHERE ${mysqlWords.whereState(state)} GROUP BY status, job_type`,
 };
 
 /** There is no condition for all of them, so each has it. None of them changes what it reads. */

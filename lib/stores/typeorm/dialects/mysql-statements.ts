@@ -133,13 +133,14 @@ export function candidatesStatement(table: string, candidature: Candidature): My
 
 /**
  * The streams that have pending jobs, due or not, and what is paused. The server steps through the index from one stream to the next: it looks
- * at one entry of each, not at one for each job.
+ * at one entry of each, not at one for each job; were it not to group by the first column as well, it would read all of a single type.
  */
 export function streamsStatement({ table, slots }: ClaimTables, types: readonly string[] | undefined): MysqlStatement {
   const list = inList(types ?? []);
   const chosen = types === undefined ? '' : ` AND job_type IN (${list.marks})`;
   return {
-    text: `SELECT DISTINCT job_type, queue, priority, NULL AS slot FROM ${table} WHERE status = '${Pending}'${chosen}
+    text: `SELECT job_type, queue, priority, NULL AS slot FROM ${table} WHERE status = '${Pending}'${chosen}
+      GROUP BY status, job_type, queue, priority
       UNION ALL
       SELECT NULL, NULL, NULL, slot FROM ${slots} WHERE job_type = '${pausesType}'`,
     values: types === undefined ? [] : list.values,

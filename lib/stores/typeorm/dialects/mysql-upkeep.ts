@@ -149,5 +149,5 @@ export function disownStatement(table: string, owner: string, ids: readonly stri
 
 /** The server steps through the index from type to type: it looks at one entry of each, not at one for each job. */
 export function pendingTypesStatement(table: string): MysqlStatement {
-  return { text: `SELECT DISTINCT job_type FROM ${table} WHERE status = '${Pending}'`, values: [] };
+  return { text: `SELECT job_type FROM ${table} WHERE status = '${Pending}' GROUP BY status, job_type`, values: [] };
 }

@@ -222,7 +222,8 @@ export class SqliteJobs {
     for (let row = this.statements.get('firstStream').get(type); row !== undefined;) {
       const stream = toStream(row);
       streams.push(stream);
-      row = this.statements.get('nextStream').get(type, stream.queue, stream.priority);
+      const { queue, priority } = stream;
+      row = this.statements.get('nextStream').get(type, queue, priority, type, queue);
     }
     return streams;
   }

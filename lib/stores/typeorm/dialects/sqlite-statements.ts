@@ -127,11 +127,21 @@ function steppingTexts(table: string) {
       WHERE status = '${Pending}' AND job_type = ?
       ORDER BY queue, priority
       LIMIT 1`,
-    /** job_type, queue, priority */
+    /** job_type, queue, priority, job_type, queue. Asked for both at once, this planner would read all of the stream that is behind it. */
     nextStream: `
-      SELECT job_type, queue, priority FROM ${table}
-      WHERE status = '${Pending}' AND job_type = ? AND (queue, priority) > (?, ?)
-      ORDER BY queue, priority
+      SELECT * FROM (
+        SELECT job_type, queue, priority FROM ${table}
+        WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority > ?
+        ORDER BY priority
+        LIMIT 1
+      )
+      UNION ALL
+      SELECT * FROM (
+        SELECT job_type, queue, priority FROM ${table}
+        WHERE status = '${Pending}' AND job_type = ? AND queue > ?
+        ORDER BY queue, priority
+        LIMIT 1
+      )
       LIMIT 1`,
     pendingTypes: `
       WITH RECURSIVE types (job_type) AS (
