@@ -28,6 +28,7 @@ import type { Pauses, PauseTarget } from '../stores/pauses.js';
 import { largestChunk, runBulk, type BulkResult } from './bulk.js';
 import { toRecord, type JobRecord } from './job-record.js';
 import { toCounts, toProcesses, type JobCounts, type JobProcess } from './overview.js';
+import { runControl, type Control } from './control.js';
 import { toCursor } from './page-cursor.js';
 import type { Statistics } from '../stores/statistics.js';
 import {
@@ -60,9 +61,6 @@ export interface JobPage {
   /** `after` of the next page; `undefined` when this is the last one. */
   readonly next: string | undefined;
 }
-
-/** How often a wish is tried again whose job changes its state all the time. */
-const mostTries = 3;
 
 /**
  * Looks at the jobs of one persistent queue and controls them, in whatever process they run. What a dashboard, a health check or a
@@ -286,21 +284,7 @@ export class JobsAdmin {
     if (ids.length > 0) this.parts.onBatches(ids);
   }
 
-  /** What changed nothing looks for the reason; a job that has just come into a right state again gets another try. */
-  private async control(
-    id: string,
-    from: readonly JobState[],
-    change: (queries: JobQueries, jobId: string) => Promise<readonly ChangedJob[]>,
-  ): Promise<ControlResult> {
-    const jobId = toJobId(id);
-    if (jobId === undefined) return { result: 'notFound' };
-    const queries = await this.parts.queries();
-    for (let tries = 1; ; tries += 1) {
-      const [changed] = await change(queries, jobId);
-      if (changed !== undefined) return { result: 'done', from: changed.from };
-      const row = await queries.find(jobId, 'without payload');
-      if (row === undefined) return { result: 'notFound' };
-      if (tries === mostTries || !from.includes(row.state)) return { result: 'wrongState', state: row.state };
-    }
+  private control(id: string, from: Control['from'], change: Control['change']): Promise<ControlResult> {
+    return runControl(this.parts.queries, { id, from, change });
   }
 }

@@ -5,7 +5,6 @@ import type { BatchRecord } from '../model/batch.js';
 import { systemClock, type Clock } from '../model/clock.js';
 import type { SubmitOptions } from '../model/enqueue-options.js';
 import type { EnqueueResult } from '../model/enqueue-result.js';
-import { QueueClosedError, QueueFullError } from '../model/errors.js';
 import type { ControlResult } from '../model/control-result.js';
 import { JobEvents, type JobEventKind } from '../model/events.js';
 import type { JobContext } from '../model/job-context.js';
@@ -38,6 +37,7 @@ import { largestPayload, MemoryJobMaker, type MemoryJob } from './memory-job-mak
 import { describeWork } from './memory-work.js';
 import { EnqueueLayers } from './enqueue-layers.js';
 import type { JobSchedules } from './job-schedules.js';
+import { checkRoom } from './memory-room.js';
 import { makeMemoryWorker } from './memory-worker.js';
 import { graceMs, publisherOf, type QueueParts } from './queue-parts.js';
 import { registerFunction } from './register.js';
@@ -95,7 +95,10 @@ export class JobQueue {
       maxPayloadSize: largestPayload,
       knownTypes: () => this.handlers.types(),
       makeJob: (type, payload, given) => this.maker.make(type, [payload, given]),
-      add: (job) => this.add(job).id,
+      add: (job) => {
+        this.refuse(1);
+        return this.put(job).id;
+      },
       holds: (id) => this.store.holds(id),
     });
     this.schedules = this.scheduling.schedules;
@@ -231,8 +234,7 @@ export class JobQueue {
     const { shutdownTimeout } = this.options;
     const ended = this.drain();
     const deadline = this.clock.monotonic() + shutdownTimeout;
-    const isDone = (): boolean => this.worker === undefined || !this.store.hasWorkUntil(deadline);
-    await this.watch.until(isDone, shutdownTimeout);
+    await this.watch.until(() => this.worker === undefined || !this.store.hasWorkUntil(deadline), shutdownTimeout);
     this.isCut = true;
     this.watch.notify();
     await ended;
@@ -254,35 +256,18 @@ export class JobQueue {
     const take = (): EnqueuedBatch => {
       this.parts.beforeClaim?.();
       const made = memoryBatch(batch, this.maker);
-      for (const job of [...made.steps.flat(), made.onComplete, made.onFailure]) {
-        if (job?.key !== undefined) this.limits.learnKeyed(job.type);
-      }
-      const { jobIds } = this.store.addBatch(made);
-      return { id: made.id, jobIds };
+      this.limits.learn([...made.steps.flat(), made.onComplete, made.onFailure]);
+      return { id: made.id, jobIds: this.store.addBatch(made).jobIds };
     };
     return this.layers === undefined ? take() : this.layers.aroundSync(describeMemoryBatch(batch), take);
   }
 
-  /** @param count Jobs that are to be taken at once. */
   private refuse(count: number): void {
-    if (this.isClosed) {
-      throw new QueueClosedError('the memory queue was joined or stopped and takes no more jobs');
-    }
-    if (this.store.waiting + count > this.options.maxQueued) {
-      throw new QueueFullError(
-        `the memory queue holds ${this.store.waiting} waiting jobs, its limit (maxQueued) is ${this.options.maxQueued}; ` +
-          'slow down, raise the limit, or use the persistent queue',
-      );
-    }
-  }
-
-  private add(job: NewJob): EnqueueResult {
-    this.refuse(1);
-    return this.put(job);
+    checkRoom({ isClosed: this.isClosed, waiting: this.store.waiting, maxQueued: this.options.maxQueued }, count);
   }
 
   private put(job: NewJob): EnqueueResult {
-    if (job.key !== undefined) this.limits.learnKeyed(job.type);
+    this.limits.learn([job]);
     const result = this.store.add(job);
     if (result.outcome === 'stored') this.parts.onSubmitted?.(job);
     return result;

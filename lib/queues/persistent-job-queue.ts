@@ -35,10 +35,11 @@ import { Enqueuer } from './enqueuer.js';
 import type { JobRequest } from './job-request.js';
 import type { JobSchedules } from './job-schedules.js';
 import { adminOf } from './queue-admin.js';
-import { graceMs, publisherOf, type PersistentQueueParts, type QueueParts } from './queue-parts.js';
+import { PersistentRunner } from './persistent-runner.js';
+import { publisherOf, type PersistentQueueParts, type QueueParts } from './queue-parts.js';
 import { makePersistentEngine } from './persistent-engine.js';
 import { registerFunction } from './register.js';
-import { persistentScheduling, type Scheduling } from './scheduling.js';
+import { persistentScheduling } from './scheduling.js';
 import { StoreDoor, type OpenedStore } from './store-door.js';
 import { storeSettings } from './store-settings.js';
 
@@ -58,13 +59,7 @@ export class PersistentJobQueue {
   private readonly sink: LogSink;
   private readonly door: StoreDoor;
   private readonly enqueuer: Enqueuer;
-  private readonly scheduling: Scheduling;
-  private engines = 0;
-  private engine: Engine | undefined;
-  private isStarted = false;
-  /** Counts starts and stops, so that a stop which arrives during a start wins. */
-  private changes = 0;
-  private stopping: Promise<void> | undefined;
+  private readonly runner: PersistentRunner;
 
   /**
    * For the module; without Nest use `PersistentJobQueue.create`.
@@ -82,13 +77,15 @@ export class PersistentJobQueue {
     this.sink = parts.sink ?? jobsLogger();
     attachJobLog(this.events, this.sink, 'persistent');
     this.door = new StoreDoor(parts.openStore);
-    const { options: resolved, handlers, door, sink } = this;
-    this.enqueuer = new Enqueuer({ options: resolved, handlers, door, sink });
-    const { enqueuer, clock } = this;
+    const { options: resolved, handlers, door, sink, clock } = this;
+    const shared = { options: resolved, handlers, door, sink };
+    this.enqueuer = new Enqueuer(shared);
     const { onSchedules } = parts;
-    this.scheduling = persistentScheduling({ options: resolved, handlers, door, enqueuer, clock, sink, onSchedules });
-    this.schedules = this.scheduling.schedules;
-    this.admin = adminOf({ door, handlers, options: resolved, schedules: this.schedules, engine: () => this.engine });
+    const scheduling = persistentScheduling({ ...shared, enqueuer: this.enqueuer, clock, onSchedules });
+    this.schedules = scheduling.schedules;
+    const makeEngine = (opened: OpenedStore, serial: number): Engine => this.makeEngine(opened, serial);
+    this.runner = new PersistentRunner({ door, scheduling, makeEngine, shutdownTimeout: resolved.shutdownTimeout });
+    this.admin = adminOf({ ...shared, schedules: this.schedules, engine: () => this.runner.engine });
   }
 
   /**
@@ -109,7 +106,7 @@ export class PersistentJobQueue {
     const openStore = (): Promise<AdministeredStore> => openTypeOrmStore(dataSource, settings);
     const queue = new PersistentJobQueue(options, { ...parts, sink, openStore });
     await queue.open();
-    await queue.engineOf(await queue.door.ready()).recover();
+    await (await queue.runner.ready()).recover();
     return queue;
   }
 
@@ -131,7 +128,7 @@ export class PersistentJobQueue {
   ): void;
   register(type: string, handler: unknown, options?: object): void {
     registerFunction(this.handlers, { type, handler, options });
-    this.engine?.wake();
+    this.runner.engine?.wake();
   }
 
   /**
@@ -255,7 +252,7 @@ export class PersistentJobQueue {
    */
   async tick(): Promise<boolean> {
     this.parts.beforeClaim?.();
-    return this.engineOf(await this.door.ready()).runOne();
+    return (await this.runner.ready()).runOne();
   }
 
   /**
@@ -266,15 +263,7 @@ export class PersistentJobQueue {
    */
   async start(workers: number = this.options.workers): Promise<void> {
     if (workers !== this.options.workers) checkWorkers(workers);
-    this.door.refuseIfClosed();
-    const change = ++this.changes;
-    await this.stopping;
-    await this.scheduling.prepare();
-    const opened = await this.door.ready();
-    if (change !== this.changes || this.isStarted) return;
-    this.isStarted = true;
-    this.engineOf(opened).start(workers);
-    this.scheduling.start();
+    await this.runner.start(workers);
   }
 
   /**
@@ -282,9 +271,7 @@ export class PersistentJobQueue {
    * and they go back to pending, with no attempt burnt. `start()` starts again.
    */
   stop(): Promise<void> {
-    this.changes += 1;
-    this.stopping ??= this.halt().finally(() => (this.stopping = undefined));
-    return this.stopping;
+    return this.runner.stop();
   }
 
   /** Makes the table usable; the other methods do this on demand. A second call waits for the first; after a failure it tries again. */
@@ -298,24 +285,10 @@ export class PersistentJobQueue {
     await this.door.close();
   }
 
-  private async halt(): Promise<void> {
-    const engine = this.engine;
-    const unscheduled = this.scheduling.stop();
-    await engine?.stop(this.options.shutdownTimeout, graceMs);
-    await unscheduled;
-    this.engine = undefined;
-    this.isStarted = false;
-  }
-
-  private engineOf(opened: OpenedStore): Engine {
-    this.engine ??= this.makeEngine(opened);
-    return this.engine;
-  }
-
-  private makeEngine({ store, identity }: OpenedStore): Engine {
+  private makeEngine({ store, identity }: OpenedStore, serial: number): Engine {
     const { events, clock, options, handlers, sink } = this;
     const claimTypes = (): readonly string[] | undefined => this.claimTypes();
-    const owner = identity.nameOf(++this.engines);
+    const owner = identity.nameOf(serial);
     return makePersistentEngine({ store, identity, events, clock, options, handlers, sink, claimTypes, owner });
   }
 

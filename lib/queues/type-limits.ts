@@ -1,3 +1,4 @@
+import type { NewJob } from '../model/job.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import { mergePolicies, type HandlerPolicies } from '../model/handler-policy.js';
 import type { LimitedType } from '../model/limited-type.js';
@@ -25,6 +26,11 @@ export class TypeLimits {
   ofFleet(): readonly LimitedType[] {
     this.refresh();
     return this.types;
+  }
+
+  /** These jobs are about to wait: from now on those of their types that have keys wait their turns. */
+  learn(jobs: readonly (Pick<NewJob, 'type' | 'key'> | undefined)[]): void {
+    for (const job of jobs) if (job?.key !== undefined) this.learnKeyed(job.type);
   }
 
   /** There are jobs of this type with keys. */

@@ -64,30 +64,12 @@ export class Engine {
     private readonly parts: EngineParts,
     settings: EngineSettings,
   ) {
-    const { store, events, clock, claimTypes, identity, statistics, batches } = parts;
+    const { store, events, clock, statistics, batches } = parts;
     this.closer = batches === undefined ? undefined : new BatchCloser({ batches, clock });
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
     this.notes = new NoteWriter(store, events);
-    const claims = (): readonly Lease[] => this.keeper.attempts().map(({ job }) => job);
-    const disown = (): Promise<number> => withDeadline(store.disown(settings.owner, claims()), answerMs);
-    const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
-    const held = (): readonly string[] => this.staff.flatMap(({ worker }) => worker.held());
     this.meter = statistics && new Meter({ statistics, clock, owner: settings.owner });
-    const onFreed = (): void => {
-      for (const { worker } of this.staff) worker.freed();
-    };
-    const { keeper, notes, meter } = this;
-    const shared = {
-      ...parts,
-      keeper,
-      notes,
-      desk,
-      seat: new SuspectSeat(),
-      held,
-      meter,
-      batches: this.closer,
-      onFreed,
-    };
+    const shared = this.workerParts(settings.owner);
     const named = Object.entries(settings.queues);
     const rest: QueueScope | undefined = named.length === 0 ? undefined : { except: named.map(([queue]) => queue) };
     const workerOf = (queues: QueueScope | undefined): Worker => new Worker(shared, { ...settings, queues });
@@ -97,19 +79,7 @@ export class Engine {
       ...named.map(([queue, slots]) => ({ worker: workerOf({ only: [queue] }), slots })),
     ];
     this.pruner = new Pruner({ store, keepMs: settings.keepMs });
-    this.upkeep = new Upkeep(
-      {
-        store,
-        events,
-        clock,
-        knownTypes: claimTypes,
-        attempts: () => this.attempts(),
-        onRecovered: () => this.wake(),
-        isDead: (owner) => identity.isDead(owner),
-        onForgotten: (owner) => identity.forget(owner),
-      },
-      settings,
-    );
+    this.upkeep = this.makeUpkeep(settings);
   }
 
   /** Attempts that are under way. */
@@ -164,8 +134,37 @@ export class Engine {
     void this.pruner.stop();
     void this.notes.stop();
     await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
-    const ends = [this.keeper.stop(), this.meter?.stop(), this.closer?.stop(), stopListening];
-    await Promise.race([Promise.all(ends), pause(graceMs)]);
+    const ends = [this.keeper, this.meter, this.closer].map(async (part) => part?.stop());
+    await Promise.race([Promise.all([...ends, stopListening]), pause(graceMs)]);
+  }
+
+  /** What all workers share. */
+  private workerParts(owner: string): WorkerParts {
+    const { store, clock } = this.parts;
+    const { keeper, notes, meter, closer } = this;
+    const claims = (): readonly Lease[] => keeper.attempts().map(({ job }) => job);
+    const disown = (): Promise<number> => withDeadline(store.disown(owner, claims()), answerMs);
+    const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
+    const held = (): readonly string[] => this.staff.flatMap(({ worker }) => worker.held());
+    const onFreed = (): void => {
+      for (const { worker } of this.staff) worker.freed();
+    };
+    return { ...this.parts, keeper, notes, desk, seat: new SuspectSeat(), held, meter, batches: closer, onFreed };
+  }
+
+  private makeUpkeep(settings: EngineSettings): Upkeep {
+    const { store, events, clock, claimTypes, identity } = this.parts;
+    const parts = {
+      store,
+      events,
+      clock,
+      knownTypes: claimTypes,
+      attempts: () => this.attempts(),
+      onRecovered: () => this.wake(),
+      isDead: (owner: string) => identity.isDead(owner),
+      onForgotten: (owner: string) => identity.forget(owner),
+    };
+    return new Upkeep(parts, settings);
   }
 }
 

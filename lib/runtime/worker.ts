@@ -51,8 +51,8 @@ export class Worker {
     private readonly parts: WorkerParts,
     private readonly settings: WorkerSettings,
   ) {
-    const { events, keeper, clock, executor, seat, meter } = parts;
-    this.attemptParts = { makeLogger: parts.makeLogger, onNoted: parts.notes.add, once: parts.once?.run };
+    const { events, keeper, clock, executor, seat, meter, makeLogger } = parts;
+    this.attemptParts = { makeLogger, onNoted: parts.notes.add, once: parts.once?.run };
     const onStored = (batch: readonly Ended[]): void => {
       parts.batches?.tell(batchesOf(batch));
       parts.onFreed();
@@ -118,7 +118,8 @@ export class Worker {
     await this.watch.until(() => this.crew.isIdle, graceMs);
     this.crew.abandon();
     const leftMs = Math.max(0, endsAt - clock.monotonic());
-    await this.watch.until(() => this.isSettled, leftMs + graceMs);
+    const isSettled = (): boolean => this.settler.size === 0 && this.underWay === 0 && this.limitedClaimer.isIdle;
+    await this.watch.until(isSettled, leftMs + graceMs);
     void this.loop.stop().then(() => this.watch.notify());
     await this.watch.until(() => !this.loop.isActive, graceMs);
     this.settler.giveUp();
@@ -166,10 +167,11 @@ export class Worker {
   }
 
   private async exchange(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<ExchangeResult> {
-    const trip = (): Promise<ExchangeResult> => this.trip(batch, claim);
     this.underWay += 1;
     try {
-      return await (claim === undefined ? trip() : this.parts.desk.pass(trip));
+      return await (claim === undefined
+        ? this.trip(batch, claim)
+        : this.parts.desk.pass(() => this.trip(batch, claim)));
     } catch (error) {
       this.settler.putBack(batch);
       throw error;
@@ -267,10 +269,6 @@ export class Worker {
     this.watch.notify();
   }
 
-  private get isSettled(): boolean {
-    return this.settler.size === 0 && this.underWay === 0 && this.limitedClaimer.isIdle;
-  }
-
   /** What those who claim beside the loop need as well. */
   private get shared() {
     const { parts, settings, crew, mostInnocent } = this;
@@ -288,9 +286,8 @@ export class Worker {
   }
 
   private makeLoneRunner(): LoneRunner {
-    const { settler, limitedClaimer, outage, watch } = this;
-    const pause = (ms: number): Promise<number> => this.pause(ms);
-    return new LoneRunner({ ...this.shared, settler, limitedClaimer, outage, watch, pause });
+    const { settler, limitedClaimer, outage, watch, shared } = this;
+    return new LoneRunner({ ...shared, settler, limitedClaimer, outage, watch, pause: (ms) => this.pause(ms) });
   }
 
   /** Waits out a failure; a wake-up does not cut this short, only a stop does. */

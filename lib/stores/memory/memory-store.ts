@@ -22,9 +22,8 @@ import type { StartTimes } from '../../model/start-times.js';
 import { allowanceOf, inTurns, usedLimits } from '../limit-state.js';
 import { KeyRegistry, type KeyHolder } from './key-registry.js';
 import { MemoryBatches } from './memory-batches.js';
+import { toRunningJob, type RunningJob } from './memory-claim.js';
 import { WaitingLine, type WaitingJob } from './waiting-line.js';
-
-type RunningJob = ClaimedJob & { readonly source: NewJob; readonly expiresAt: number | undefined };
 
 /**
  * Jobs in the memory of this process: due ones in a queue, later ones in a heap.
@@ -42,7 +41,6 @@ export class MemoryStore implements JobStore {
   private readonly starts = new Map<string, StartTimes>();
   private claims = 0;
   private added = 0;
-
   /** @param onSettled Called after outcomes have been settled. */
   constructor(
     private readonly clock: Clock,
@@ -69,8 +67,7 @@ export class MemoryStore implements JobStore {
 
   /** Milliseconds until the first job is due that is not yet; `undefined` where none will be. */
   get untilDueMs(): number | undefined {
-    const at = this.line.nextDueAt;
-    return at === undefined ? undefined : Math.max(0, at - this.clock.monotonic());
+    return this.line.nextDueAt && Math.max(0, this.line.nextDueAt - this.clock.monotonic());
   }
 
   /** Takes one job at once, without a promise, unless another one holds its key. */
@@ -112,9 +109,8 @@ export class MemoryStore implements JobStore {
   /** Forgets all waiting jobs and returns how many they were. */
   clear(): number {
     const count = this.waiting;
-    this.line.clear();
+    for (const part of [this.line, this.batches]) part.clear();
     this.keys.releaseWaiting();
-    this.batches.clear();
     return count;
   }
 
@@ -238,31 +234,9 @@ export class MemoryStore implements JobStore {
   }
 
   private hand(next: NewJob | WaitingJob): ClaimedJob {
-    const waiting = 'job' in next ? next : undefined;
-    const source = waiting?.job ?? (next as NewJob);
-    const token = String(++this.claims);
-    const expiresAt = waiting?.expiresAt;
-    const claimed = {
-      id: source.id,
-      token,
-      type: source.type,
-      payload: source.payload,
-      attempts: waiting?.attempts ?? 0,
-      maxRetries: source.maxRetries,
-      timeoutMs: source.timeoutMs,
-      interruptions: 0,
-      expiresInMs: expiresAt === undefined ? undefined : expiresAt - this.clock.monotonic(),
-      tags: source.tags,
-      key: source.key,
-      context: source.context,
-      batchId: source.batchId,
-      batch: source.batch,
-      run: source.run,
-      source,
-      expiresAt,
-    };
-    this.running.set(token, claimed);
-    this.keys.runs(source);
+    const claimed = toRunningJob(next, String(++this.claims), this.clock.monotonic());
+    this.running.set(claimed.token, claimed);
+    this.keys.runs(claimed.source);
     return claimed;
   }
 

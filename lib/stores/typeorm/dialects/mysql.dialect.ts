@@ -19,6 +19,7 @@ import type {
 import type { AdminSql } from '../admin/admin-sql.js';
 import type { BatchSql } from '../batches/batch-sql.js';
 import { MarkedText, type TextMaker } from '../admin/sql-text.js';
+import { fireBy } from '../firing.js';
 import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
@@ -197,10 +198,7 @@ export class MysqlDialect implements SqlDialect {
     const tokens = new Set<unknown>(held.map(({ token }) => token));
     const strays = rows.filter((row) => !tokens.has(row['claim_token'])).map((row) => toText(row['id']));
     let given = 0;
-    for (const ids of slicesOf(strays)) {
-      const statement = disownStatement(table, owner, ids);
-      given += (await retryMysql(() => connections.use((connection) => run(connection, statement)))).affected;
-    }
+    for (const ids of slicesOf(strays)) given += await this.change(disownStatement(table, owner, ids));
     return given;
   }
 
@@ -213,17 +211,13 @@ export class MysqlDialect implements SqlDialect {
       ids.push(...rows.map((row) => toText(row['id'])));
     }
     if (ids.length === 0) return 0;
-    const statement = pruneStatement(table, ids, request);
-    return (await retryMysql(() => connections.use((connection) => run(connection, statement)))).affected;
+    return this.change(pruneStatement(table, ids, request));
   }
 
   async pruneSlots(limit: number): Promise<number> {
-    const { slots } = this.names;
-    const { connections } = this.parts();
-    const { rows } = await connections.use((connection) => run(connection, freeSlotsStatement(slots, limit)));
-    if (rows.length === 0) return 0;
-    const statement = pruneSlotsStatement(slots, rows);
-    return (await retryMysql(() => connections.use((connection) => run(connection, statement)))).affected;
+    const free = freeSlotsStatement(this.names.slots, limit);
+    const { rows } = await this.parts().connections.use((connection) => run(connection, free));
+    return rows.length === 0 ? 0 : this.change(pruneSlotsStatement(this.names.slots, rows));
   }
 
   pendingTypes(): Promise<readonly string[]> {
@@ -237,13 +231,11 @@ export class MysqlDialect implements SqlDialect {
     });
   }
 
-  fire({ take, job, note }: Firing): Promise<string | undefined> {
-    return this.transaction(async (connection) => {
-      if ((await this.write(connection, take)) === 0) return undefined;
-      const [result] = await admitOn(connection, this.admission(), [job]);
-      const id = result?.id ?? job.id;
-      if (id !== job.id) await this.write(connection, note(id));
-      return id;
+  fire(firing: Firing): Promise<string | undefined> {
+    return this.transaction((connection) => {
+      const admit = (jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> =>
+        admitOn(connection, this.admission(), jobs);
+      return fireBy({ write: (make) => this.write(connection, make), admit }, firing);
     });
   }
 
@@ -274,8 +266,7 @@ export class MysqlDialect implements SqlDialect {
 
   private async cancelledAmong(connections: MysqlConnections, leases: readonly Lease[]): Promise<readonly Row[]> {
     const found: Row[] = [];
-    for (const slice of slicesOf(leases)) {
-      const statement = cancelledStatement(this.names.table, slice);
+    for (const statement of slicesOf(leases).map((slice) => cancelledStatement(this.names.table, slice))) {
       found.push(...(await connections.use((connection) => run(connection, statement))).rows);
     }
     return found;
@@ -285,6 +276,11 @@ export class MysqlDialect implements SqlDialect {
     const sql = new MarkedText(this.names, mysqlNowMs);
     const text = make(sql);
     return (await run(connection, { text, values: sql.values })).affected;
+  }
+
+  private async change(statement: MysqlStatement): Promise<number> {
+    const { connections } = this.parts();
+    return (await retryMysql(() => connections.use((connection) => run(connection, statement)))).affected;
   }
 
   private transaction<T>(work: (connection: MysqlConnection) => Promise<T>): Promise<T> {

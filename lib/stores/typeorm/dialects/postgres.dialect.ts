@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
 import type { EnqueueResult } from '../../../model/enqueue-result.js';
@@ -22,6 +21,7 @@ import type { BatchSql } from '../batches/batch-sql.js';
 import type { TextMaker } from '../admin/sql-text.js';
 import { chunksOf } from '../chunks.js';
 import { isAnyDueNow } from '../due-now.js';
+import { fireBy } from '../firing.js';
 import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js';
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
@@ -30,17 +30,19 @@ import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
 import { KeylessLooks } from '../keyless-looks.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { RunnerTransaction } from '../runner-transaction.js';
-import { errorField, retryPassing } from '../retry.js';
+import { retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
 import { Turnstile } from '../turnstile.js';
 import { PgText, PostgresAdmin } from './postgres-admin.js';
 import { admitAlone, admitOn, admitWithin, type PgAdmissionParts } from './postgres-admission.js';
 import { PostgresBatches } from './postgres-batches.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
+import { channelOf } from './postgres-channel.js';
 import { claimedJob } from './postgres-claimed.js';
 import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
 import { PostgresWrites } from './postgres-writes.js';
 import { claimLimitedJobs } from './postgres-limited.js';
+import { isPassing, isPassingWait } from './postgres-passing.js';
 import { PostgresListener } from './postgres-listener.js';
 import {
   clientOf,
@@ -65,12 +67,6 @@ import {
 import type { PgStatement } from './postgres-values.js';
 import type { Firing, SqlDialect } from './sql-dialect.js';
 
-/** Serialization failure and deadlock: the statement was rolled back whole. */
-const passing = ['40001', '40P01'];
-/** Our own statement did not wait any longer for somebody else's transaction. */
-const lockNotAvailable = '55P03';
-const longestChannel = 63;
-
 export interface PostgresSettings {
   readonly name: TableName;
   readonly schema: SchemaMode;
@@ -85,7 +81,7 @@ export class PostgresDialect implements SqlDialect {
   readonly admin: AdminSql = new PostgresAdmin({
     names: () => this.names,
     run: (statement) => this.run(statement),
-    channel: () => (this.settings.isNotifying ? this.channel() : undefined),
+    channel: () => (this.settings.isNotifying ? channelOf(this.names.name) : undefined),
   });
   readonly hasOneConnection = false;
   readonly batches: BatchSql = new PostgresBatches({
@@ -135,7 +131,7 @@ export class PostgresDialect implements SqlDialect {
     if (first === undefined) return;
     await this.inserts.pass(async () => {
       if (chunks.length === 1) await this.run(this.insertOf(first));
-      else await this.retried(() => this.insertInTransaction(chunks));
+      else await this.retried(() => inPgTransaction(this.openPool(), (client) => this.insertOn(client, jobs)));
     });
   }
 
@@ -225,13 +221,11 @@ export class PostgresDialect implements SqlDialect {
     );
   }
 
-  fire({ take, job, note }: Firing): Promise<string | undefined> {
-    const run = async (client: PgQueryable): Promise<string | undefined> => {
-      if ((await this.write(client, take)) === 0) return undefined;
-      const [result] = await admitOn(client, this.admission(), [job]);
-      const id = result?.id ?? job.id;
-      if (id !== job.id) await this.write(client, note(id));
-      return id;
+  fire(firing: Firing): Promise<string | undefined> {
+    const run = (client: PgQueryable): Promise<string | undefined> => {
+      const admit = (jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> =>
+        admitOn(client, this.admission(), jobs);
+      return fireBy({ write: (make) => this.write(client, make), admit }, firing);
     };
     return retryPassing(isPassingWait, () => inPgTransaction(this.openPool(), run));
   }
@@ -239,7 +233,7 @@ export class PostgresDialect implements SqlDialect {
   listen(wake: () => void): () => Promise<void> {
     const { isNotifying, warn } = this.settings;
     if (!isNotifying || this.pool === undefined) return async () => {};
-    const listener = new PostgresListener({ pool: this.pool, channel: this.channel(), wake, warn });
+    const listener = new PostgresListener({ pool: this.pool, channel: channelOf(this.names.name), wake, warn });
     listener.start();
     return () => listener.stop();
   }
@@ -265,7 +259,7 @@ export class PostgresDialect implements SqlDialect {
   }
 
   private retried<T>(run: () => Promise<T>): Promise<T> {
-    return retryPassing((error) => passing.includes(String(errorField(error, 'code'))), run);
+    return retryPassing(isPassing, run);
   }
 
   private batchTransaction<T>(lane: 'plain' | 'conditional', run: (client: PgQueryable) => Promise<T>): Promise<T> {
@@ -275,12 +269,6 @@ export class PostgresDialect implements SqlDialect {
 
   private async insertOn(client: PgQueryable, jobs: readonly NewJob[]): Promise<void> {
     for (const chunk of chunksOf(jobs)) await say(client, this.insertOf(chunk));
-  }
-
-  private async insertInTransaction(chunks: readonly (readonly NewJob[])[]): Promise<void> {
-    await inPgTransaction(this.openPool(), async (client) => {
-      for (const chunk of chunks) await say(client, this.insertOf(chunk));
-    });
   }
 
   private insertOf(jobs: readonly NewJob[]): PgStatement {
@@ -294,24 +282,11 @@ export class PostgresDialect implements SqlDialect {
   /** Where other processes are to be told of these jobs. */
   private channelFor(jobs: readonly NewJob[]): string | undefined {
     const { isNotifying, clock } = this.settings;
-    return isNotifying && isAnyDueNow(jobs, clock.now()) ? this.channel() : undefined;
-  }
-
-  /** One for each table. A name too long for a channel goes as its hash. */
-  private channel(): string {
-    const { schema, table } = this.names.name;
-    const channel = `nestjs-jobs:${schema ?? ''}.${table}`;
-    if (channel.length <= longestChannel) return channel;
-    return `nestjs-jobs:${createHash('sha256').update(channel).digest('hex').slice(0, 40)}`;
+    return isNotifying && isAnyDueNow(jobs, clock.now()) ? channelOf(this.names.name) : undefined;
   }
 
   private openPool(): PgPool {
     if (this.pool === undefined) throw new Error('the store is not open');
     return this.pool;
   }
-}
-
-/** Also that somebody's open transaction holds a key: the next try may find it over. */
-function isPassingWait(error: unknown): boolean {
-  return [...passing, lockNotAvailable].includes(String(errorField(error, 'code')));
 }
