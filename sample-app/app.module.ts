@@ -11,6 +11,8 @@ import { JobsController } from './jobs/jobs.controller.js';
 import { DemoMailboxes } from './mail/demo-mailboxes.js';
 import { Mailer } from './mail/mailer.js';
 import { PostOffice } from './mail/post-office.js';
+import { Reminders } from './reminders/reminders.js';
+import { RemindersController } from './reminders/reminders.controller.js';
 import { SignupController } from './signup/signup.controller.js';
 import { SignupService } from './signup/signup.service.js';
 import { User } from './signup/user.entity.js';
@@ -27,7 +29,7 @@ export class AppModule {
         TypeOrmModule.forFeature([User]),
         JobsModule.forRoot({ persistent: { tableName: jobTableName, lease: config.leaseMs } }),
       ],
-      controllers: [SignupController, StatsController, JobsController, DigestController],
+      controllers: [SignupController, StatsController, JobsController, DigestController, RemindersController],
       providers: [
         { provide: configToken, useValue: config },
         Transactions,
@@ -37,6 +39,7 @@ export class AppModule {
         PostOffice,
         Mailer,
         NightlyDigest,
+        Reminders,
         JobTable,
       ],
     };

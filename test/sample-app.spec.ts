@@ -234,6 +234,28 @@ forEachDatabase(
       expect((await readMails()).find((mail) => mail.includes('team@sample-app.example'))).toContain('- Ada');
     });
 
+    it('sends one reminder, at the time that was asked for last', async () => {
+      const url = await urlOf(startSample(database, ['--serve']));
+      await signUp(url, { name: 'Ada', email: 'ada@one.example' });
+      const remind = async (inSeconds: number, email = 'ada@one.example'): Promise<unknown> => {
+        const headers = { 'content-type': 'application/json' };
+        const body = JSON.stringify({ email, inSeconds });
+        return (await fetch(`${url}/reminders`, { method: 'POST', headers, body })).json();
+      };
+
+      const first = await remind(3_600);
+      const second = await remind(0);
+
+      expect(first).toEqual({ jobId: expect.any(String), outcome: 'stored' });
+      expect(second).toEqual({ ...(first as object), outcome: 'replaced' });
+      expect(await remind(0, 'nobody@one.example')).toMatchObject({ statusCode: 404 });
+      expect(await remind(-1)).toMatchObject({ statusCode: 400 });
+      const reminders = async (): Promise<readonly string[]> =>
+        (await readMails()).filter((mail) => /^Subject: A reminder for you, Ada/m.test(mail));
+      await until(async () => (await reminders()).length > 0);
+      expect(await reminders()).toHaveLength(1);
+    });
+
     it('takes a free port when its own is taken, and says so', async () => {
       const server = createServer();
       cleanUp = () => server.close();

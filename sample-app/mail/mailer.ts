@@ -25,8 +25,14 @@ export class Mailer {
     private readonly postOffice: PostOffice,
   ) {}
 
-  // A service in production would try for hours; here somebody is watching.
-  @JobHandler('send_welcome_email', { maxRetries: 2, backoff: { initial: 300 }, timeout: 60_000 })
+  // A service in production would try for hours; here somebody is watching. The limit is what the mail provider allows us, however many
+  // processes of this service run.
+  @JobHandler('send_welcome_email', {
+    maxRetries: 2,
+    backoff: { initial: 300 },
+    timeout: 60_000,
+    rateLimit: { limit: 50, window: 1_000 },
+  })
   async sendWelcomeEmail({ userId }: WelcomeEmail, job: JobContext): Promise<void> {
     const user = await this.users.findOneBy({ id: userId });
     if (user === null) return job.logger.warn('the user is gone; nobody to welcome');

@@ -10,6 +10,10 @@ What to try next, from another terminal:
     curl ${url}/jobs
     curl ${url}/stats
 
+  Ask for a reminder, and then for an earlier one: it is the same job, and one mail.
+    curl -X POST ${url}/reminders -H 'content-type: application/json' -d '{"email":"you@two.example","inSeconds":3600}'
+    curl -X POST ${url}/reminders -H 'content-type: application/json' -d '{"email":"you@two.example","inSeconds":2}'
+
   See when the nightly digest comes, and have one sent now:
     curl ${url}/digest
     curl -X POST ${url}/digest
