@@ -34,7 +34,7 @@ forEachDatabase((database) => {
     it('runs no more jobs of a type at a time than it says, over all queues, priorities and processes, and all of them', async () => {
       const meter = new Meter();
       const [first, ...others] = await fleet(3, (queue) => {
-        queue.register('narrow', meter.handler('narrow'), { globalConcurrency: 2 });
+        queue.register('narrow', meter.handler('narrow', 25), { globalConcurrency: 2 });
         queue.register('free', meter.handler('free'));
       });
       if (first === undefined) throw new Error('no queue');

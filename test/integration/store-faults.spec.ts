@@ -5,7 +5,8 @@ import { SqlFaults } from '../support/sql-faults.js';
 import { until } from '../support/until.js';
 
 /** What the statements of all databases have in common that do this. */
-const acknowledgement = /DELETE (j )?FROM \S*rws_jobs[`"]?\s/;
+/** The clean-up deletes as well, but names no claim. */
+const acknowledgement = /DELETE (j )?FROM \S*rws_jobs[`"]?\s[\s\S]*claim_token/;
 const otherOutcome = /attempts \+ /;
 const claim = /SET status = 'running'/;
 

@@ -4,6 +4,7 @@ export class Meter {
   readonly done = new Map<string, number>();
   private readonly now = new Map<string, number>();
 
+  /** @param ms How long each runs. With less than a machine needs to start the next one, there are never two at a time. */
   handler(type: string, ms = 2): () => Promise<void> {
     return async () => {
       const running = (this.now.get(type) ?? 0) + 1;
