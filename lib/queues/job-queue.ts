@@ -81,7 +81,7 @@ export class JobQueue {
     this.handlers = parts.registry ?? new HandlerRegistry();
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
-    this.store = new MemoryStore(this.clock, () => this.watch.notify());
+    this.store = new MemoryStore(this.clock, () => this.watch.notify(), parts.onSubmitted);
     this.limits = new TypeLimits(this.handlers, this.options.handlers);
     const isStarted = (): boolean => this.isStarted;
     this.maker = new MemoryJobMaker({ options: this.options, handlers: this.handlers, isStarted });
@@ -283,9 +283,7 @@ export class JobQueue {
 
   private put(job: NewJob): EnqueueResult {
     if (job.key !== undefined) this.limits.learnKeyed(job.type);
-    const result = this.store.add(job);
-    if (result.outcome === 'stored') this.parts.onSubmitted?.(job);
-    return result;
+    return this.store.add(job);
   }
 
   private makeWorker(): Worker {

@@ -8,9 +8,6 @@ import type { TestTable } from './test-table.js';
 
 type Claim = Omit<ClaimRequest, 'limit'>;
 
-/** The clock of a test stands still from a claim to the start of its job: what `usedLimits` adds for that and for a cut moment is taken off. */
-const graceMs = -1;
-
 /**
  * Claims of types with limits and keys. Who comes first is decided as on a database, save for what is left to chance there: here it is always
  * the job that stands first.
@@ -29,7 +26,7 @@ export class TestLimits {
     const waits = new Map<string, number>();
     for (const asked of this.inOrder(request)) {
       const most = Math.min(asked.most, request.limit - claimed.length);
-      const found = this.claimOf({ ...asked, most }, claimOf(asked, request));
+      const found = this.claimOf({ ...asked, most }, claimOf(asked, request), request.graceMs);
       claimed.push(...found.claimed);
       if (found.waitMs === undefined) continue;
       waits.set(asked.type, found.waitMs);
@@ -56,10 +53,15 @@ export class TestLimits {
       .toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
   }
 
-  private claimOf(asked: AskedType, claim: Claim): { claimed: readonly ClaimedJob[]; waitMs: number | undefined } {
+  private claimOf(
+    asked: AskedType,
+    claim: Claim,
+    graceMs: number,
+  ): { claimed: readonly ClaimedJob[]; waitMs: number | undefined } {
     const { type } = asked;
     const running = this.table.all().filter((row) => row.type === type && row.state === 'running').length;
-    const state = { type, running, starts: this.starts.get(type) ?? [], now: this.table.clock.now() };
+    const now = this.table.clock.now();
+    const state = { type, running, starts: this.starts.get(type) ?? [], now };
     const { most, waitMs } = allowanceOf(asked, state);
     const claimed: ClaimedJob[] = [];
     while (claimed.length < most) {
@@ -68,7 +70,7 @@ export class TestLimits {
       if (row.key !== undefined) this.served.set(type, row.key);
       claimed.push(this.table.take(row, claim));
     }
-    const used = usedLimits(asked, state, { count: claimed.length, graceMs });
+    const used = usedLimits(asked, state, { count: claimed.length, latest: now + graceMs });
     if (used.starts !== undefined) this.starts.set(type, used.starts);
     return { claimed, waitMs: used.waitMs ?? waitMs };
   }

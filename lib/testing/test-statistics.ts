@@ -3,6 +3,7 @@ import type { Statistics, StatisticsRow } from '../stores/statistics.js';
 
 /** The statistics of a test. Nothing of them gets lost on the way, so a row that comes is a new one, of the same minute perhaps. */
 export class TestStatistics implements Statistics {
+  readonly takesParts = true;
   private rows: readonly StatisticsRow[] = [];
 
   constructor(private readonly clock: Clock) {}

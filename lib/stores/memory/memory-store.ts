@@ -40,13 +40,19 @@ export class MemoryStore implements JobStore {
   readonly batches: MemoryBatches;
   /** By type, when jobs with a rate limit were started lately. */
   private readonly starts = new Map<string, StartTimes>();
+  /** By type, until when a rate limit holds it back, on the monotonic clock. */
+  private readonly heldUntil = new Map<string, number>();
   private claims = 0;
   private added = 0;
 
-  /** @param onSettled Called after outcomes have been settled. */
+  /**
+   * @param onSettled Called after outcomes have been settled.
+   * @param onAdded Hears of jobs that it has taken.
+   */
   constructor(
     private readonly clock: Clock,
     private readonly onSettled: () => void = () => undefined,
+    private readonly onAdded?: (job: NewJob) => void,
   ) {
     this.batches = new MemoryBatches({ add: (job) => this.add(job), now: () => clock.now() });
     this.line = new WaitingLine({ clock, onDue: () => this.wakeAll(), onMoved: (entry) => this.keys.waits(entry) });
@@ -67,10 +73,12 @@ export class MemoryStore implements JobStore {
     return this.running.size > 0 || this.line.isAnyDueUntil(moment);
   }
 
-  /** Milliseconds until the first job is due that is not yet; `undefined` where none will be. */
+  /** Milliseconds until the first job may start that may not yet; `undefined` where none will be. */
   get untilDueMs(): number | undefined {
-    const at = this.line.nextDueAt;
-    return at === undefined ? undefined : Math.max(0, at - this.clock.monotonic());
+    const now = this.clock.monotonic();
+    const held = this.line.isAnyDueUntil(now) ? [...this.heldUntil.values()].filter((at) => at > now) : [];
+    const moments = [this.line.nextDueAt, ...held].filter((at) => at !== undefined);
+    return moments.length === 0 ? undefined : Math.max(0, Math.min(...moments) - now);
   }
 
   /** Takes one job at once, without a promise, unless another one holds its key. */
@@ -80,6 +88,7 @@ export class MemoryStore implements JobStore {
     const isPlain = job.uniqueKey === undefined && job.expiresInMs === undefined && job.expiresAt === undefined;
     if (isPlain && this.waitOf(job) <= 0) this.line.pushDue(job);
     else this.enter(this.entryOf(job));
+    this.onAdded?.(job);
     this.wakeAll();
     return enqueueResult(job.id, 'stored');
   }
@@ -215,7 +224,8 @@ export class MemoryStore implements JobStore {
   ): ClaimedJob[] {
     const { type } = asked;
     const running = [...this.running.values()].filter((job) => job.type === type).length;
-    const state = { type, starts: this.starts.get(type) ?? [], running, now: Math.floor(this.clock.monotonic()) };
+    const now = this.clock.monotonic();
+    const state = { type, starts: this.starts.get(type) ?? [], running, now: Math.floor(now) };
     const allowance = allowanceOf({ ...asked, most: Math.min(asked.most, most) }, state);
     const claimed: ClaimedJob[] = [];
     while (claimed.length < allowance.most) {
@@ -223,10 +233,11 @@ export class MemoryStore implements JobStore {
       if (next === undefined) break;
       claimed.push(this.hand(next));
     }
-    const used = usedLimits(asked, state, { count: claimed.length, graceMs });
+    const used = usedLimits(asked, state, { count: claimed.length, latest: Math.ceil(now + graceMs) });
     if (used.starts !== undefined) this.starts.set(type, used.starts);
     const waitMs = used.waitMs ?? allowance.waitMs;
     if (waitMs !== undefined) waits.set(type, waitMs);
+    if (waitMs !== undefined) this.heldUntil.set(type, state.now + waitMs);
     return claimed;
   }
 
