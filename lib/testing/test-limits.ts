@@ -85,13 +85,13 @@ export class TestLimits {
     return [keyless, keyed].filter((row) => row !== undefined).toSorted(byDue)[0];
   }
 
-  /** The job that stands first among those of its key, unless one of them runs, or was started before and waits for its time. */
+  /** The job that stands first among those of its key: one that runs, if one does. None while one that was started before waits for its time. */
   private headOf(type: string, key: string): TestRow | undefined {
     const now = this.table.clock.now();
     const line = this.table
       .all()
       .filter((row) => row.type === type && row.key === key && (row.state === 'pending' || row.state === 'running'));
-    if (line.some((row) => phaseOf(row) === 0 || (phaseOf(row) === 1 && row.runAt > now))) return undefined;
+    if (line.some((row) => phaseOf(row) === 1 && row.runAt > now)) return undefined;
     return line.toSorted((a, b) => phaseOf(a) - phaseOf(b) || a.runAt - b.runAt || (a.id < b.id ? -1 : 1))[0];
   }
 }

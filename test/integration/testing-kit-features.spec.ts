@@ -268,7 +268,17 @@ describe('the testing kit', () => {
       expect(jobs.clock.now()).toBe(now.getTime() + 120_000);
     });
 
-    it('runs the jobs of a key in their order, a retry before the next one, and the keys in turns', async () => {
+    it('runs the keys in turns, and jobs without one in between', async () => {
+      const keyed = ['c1', 'c2', 'c3', 'd1', 'd2', 'e1'].map((payload) => ({ payload, key: payload.charAt(0) }));
+      await queue.enqueueMany([...keyed, { payload: 'plain' }].map((job) => ({ type: 'bill', ...job })));
+
+      await jobs.drain();
+
+      expect(shop.seen.filter((what) => what !== 'plain')).toEqual(['c1', 'd1', 'e1', 'c2', 'd2', 'c3']);
+      expect(shop.seen).toContain('plain');
+    });
+
+    it('runs the jobs of a key in their order, a retry before the next one', async () => {
       for (const what of ['a1', 'a2', 'a3', 'b1', 'b2']) await queue.enqueue('bill', what, { key: what.charAt(0) });
 
       const first = await jobs.drain();
