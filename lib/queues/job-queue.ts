@@ -211,9 +211,9 @@ export class JobQueue {
     return this.worker.runOne();
   }
 
-  /** Milliseconds until the first job is due that waits for its time; `undefined` for none. For tests. @internal */
+  /** Milliseconds until the first job may start that waits for its time; `undefined` for none. For tests. @internal */
   untilDueMs(): number | undefined {
-    return this.store.untilDueMs;
+    return this.store.untilNextMs;
   }
 
   /** Stops accepting jobs and resolves when all that wait and run are done, retries included. */
@@ -283,7 +283,9 @@ export class JobQueue {
 
   private put(job: NewJob): EnqueueResult {
     if (job.key !== undefined) this.limits.learnKeyed(job.type);
-    return this.store.add(job);
+    const result = this.store.add(job);
+    if (result.outcome === 'stored') this.parts.onSubmitted?.(job);
+    return result;
   }
 
   private makeWorker(): Worker {

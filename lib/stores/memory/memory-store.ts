@@ -9,7 +9,6 @@ import type {
   ForeignClaims,
   JobNote,
   JobStore,
-  AskedType,
   LimitedClaimRequest,
   LimitedClaimResult,
   PruneRequest,
@@ -18,10 +17,9 @@ import type {
   Settlement,
 } from '../job-store.js';
 import type { StoredBatch } from '../batch-store.js';
-import type { StartTimes } from '../../model/start-times.js';
-import { allowanceOf, inTurns, usedLimits } from '../limit-state.js';
 import { KeyRegistry, type KeyHolder } from './key-registry.js';
 import { MemoryBatches } from './memory-batches.js';
+import { MemoryLimits } from './memory-limits.js';
 import { WaitingLine, type WaitingJob } from './waiting-line.js';
 
 type RunningJob = ClaimedJob & { readonly source: NewJob; readonly expiresAt: number | undefined };
@@ -38,24 +36,20 @@ export class MemoryStore implements JobStore {
   private readonly keys = new KeyRegistry<WaitingJob>();
   private readonly listeners = new Set<() => void>();
   readonly batches: MemoryBatches;
-  /** By type, when jobs with a rate limit were started lately. */
-  private readonly starts = new Map<string, StartTimes>();
-  /** By type, until when a rate limit holds it back, on the monotonic clock. */
-  private readonly heldUntil = new Map<string, number>();
+  private readonly limits: MemoryLimits;
   private claims = 0;
   private added = 0;
 
-  /**
-   * @param onSettled Called after outcomes have been settled.
-   * @param onAdded Hears of jobs that it has taken.
-   */
+  /** @param onSettled Called after outcomes have been settled. */
   constructor(
     private readonly clock: Clock,
     private readonly onSettled: () => void = () => undefined,
-    private readonly onAdded?: (job: NewJob) => void,
+    onAddedByBatch?: (job: NewJob) => void,
   ) {
-    this.batches = new MemoryBatches({ add: (job) => this.add(job), now: () => clock.now() });
+    this.batches = new MemoryBatches({ add: (job) => this.add(job), now: () => clock.now(), onAdded: onAddedByBatch });
     this.line = new WaitingLine({ clock, onDue: () => this.wakeAll(), onMoved: (entry) => this.keys.waits(entry) });
+    const { line, running } = this;
+    this.limits = new MemoryLimits({ clock, line, running, hand: (next) => this.hand(next) });
   }
 
   /** Jobs that wait to be run, due or not. */
@@ -73,12 +67,16 @@ export class MemoryStore implements JobStore {
     return this.running.size > 0 || this.line.isAnyDueUntil(moment);
   }
 
-  /** Milliseconds until the first job may start that may not yet; `undefined` where none will be. */
+  /** Milliseconds until the first job is due that is not yet; `undefined` where none will be. */
   get untilDueMs(): number | undefined {
-    const now = this.clock.monotonic();
-    const held = this.line.isAnyDueUntil(now) ? [...this.heldUntil.values()].filter((at) => at > now) : [];
-    const moments = [this.line.nextDueAt, ...held].filter((at) => at !== undefined);
-    return moments.length === 0 ? undefined : Math.max(0, Math.min(...moments) - now);
+    const at = this.line.nextDueAt;
+    return at === undefined ? undefined : Math.max(0, at - this.clock.monotonic());
+  }
+
+  /** The same for the first job that may start then, rate limits considered. */
+  get untilNextMs(): number | undefined {
+    const waits = [this.untilDueMs, this.limits.untilFreeMs].filter((ms) => ms !== undefined);
+    return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
   /** Takes one job at once, without a promise, unless another one holds its key. */
@@ -88,7 +86,6 @@ export class MemoryStore implements JobStore {
     const isPlain = job.uniqueKey === undefined && job.expiresInMs === undefined && job.expiresAt === undefined;
     if (isPlain && this.waitOf(job) <= 0) this.line.pushDue(job);
     else this.enter(this.entryOf(job));
-    this.onAdded?.(job);
     this.wakeAll();
     return enqueueResult(job.id, 'stored');
   }
@@ -149,15 +146,8 @@ export class MemoryStore implements JobStore {
     return Promise.resolve({ lost, claimed: request.claim === undefined ? [] : this.claim(request.claim) });
   }
 
-  claimLimited({ types, limit, graceMs }: LimitedClaimRequest): Promise<LimitedClaimResult> {
-    this.line.promote();
-    const claimed: ClaimedJob[] = [];
-    const waits = new Map<string, number>();
-    for (const asked of inTurns(types)) {
-      this.line.setApart(asked.type);
-      claimed.push(...this.claimOf(asked, { most: limit - claimed.length, graceMs, waits }));
-    }
-    return Promise.resolve({ claimed, waits });
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    return Promise.resolve(this.limits.claim(request));
   }
 
   extend(leases: readonly Lease[]): Promise<readonly Lease[]> {
@@ -216,36 +206,6 @@ export class MemoryStore implements JobStore {
       claimed.push(this.hand(next));
     }
     return claimed;
-  }
-
-  private claimOf(
-    asked: AskedType,
-    { most, graceMs, waits }: { readonly most: number; readonly graceMs: number; readonly waits: Map<string, number> },
-  ): ClaimedJob[] {
-    const { type } = asked;
-    const running = [...this.running.values()].filter((job) => job.type === type).length;
-    const now = this.clock.monotonic();
-    const state = { type, starts: this.starts.get(type) ?? [], running, now: Math.floor(now) };
-    const allowance = allowanceOf({ ...asked, most: Math.min(asked.most, most) }, state);
-    const claimed: ClaimedJob[] = [];
-    while (claimed.length < allowance.most) {
-      const next = this.nextOf(type, claimed.length);
-      if (next === undefined) break;
-      claimed.push(this.hand(next));
-    }
-    const used = usedLimits(asked, state, { count: claimed.length, latest: Math.ceil(now + graceMs) });
-    if (used.starts !== undefined) this.starts.set(type, used.starts);
-    const waitMs = used.waitMs ?? allowance.waitMs;
-    if (waitMs !== undefined) waits.set(type, waitMs);
-    if (waitMs !== undefined) this.heldUntil.set(type, state.now + waitMs);
-    return claimed;
-  }
-
-  /** With a key and without one by turns, where there are both. */
-  private nextOf(type: string, turn: number): NewJob | WaitingJob | undefined {
-    return turn % 2 === 0
-      ? (this.line.shiftKeyed(type) ?? this.line.shiftOf(type))
-      : (this.line.shiftOf(type) ?? this.line.shiftKeyed(type));
   }
 
   private hand(next: NewJob | WaitingJob): ClaimedJob {
