@@ -17,9 +17,9 @@ import type {
   Settlement,
 } from '../job-store.js';
 import type { StoredBatch } from '../batch-store.js';
+import { MemoryLimits } from './memory-limits.js';
 import { KeyRegistry, type KeyHolder } from './key-registry.js';
 import { MemoryBatches } from './memory-batches.js';
-import { MemoryLimits } from './memory-limits.js';
 import { WaitingLine, type WaitingJob } from './waiting-line.js';
 
 type RunningJob = ClaimedJob & { readonly source: NewJob; readonly expiresAt: number | undefined };
