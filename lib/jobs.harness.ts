@@ -24,6 +24,8 @@ export interface InstanceHarness {
   readonly onSubmitted: (job: NewJob) => void;
   /** Called once the queues are made. */
   attach(parts: HarnessedParts): void;
+  /** Called when the handlers and the schedules of the app are known, in the place of a start. */
+  discovered(): Promise<void>;
 }
 
 /** What a testing kit works with. */

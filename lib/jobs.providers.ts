@@ -204,6 +204,7 @@ function runtimeProvider(name: string): FactoryProvider<JobsRuntime> {
         discover: async () => {
           await discover(context);
           await context.schedules.discover(scheduledQueues(options, { memory, persistent }));
+          await context.harness?.discovered();
         },
         siblings: () => new JobsRegistrations(modules).runtimes(),
         logError: (message) => sink.error(message),

@@ -81,7 +81,7 @@ export class JobQueue {
     this.handlers = parts.registry ?? new HandlerRegistry();
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
-    this.store = new MemoryStore(this.clock, () => this.watch.notify());
+    this.store = new MemoryStore(this.clock, () => this.watch.notify(), parts.onSubmitted);
     this.limits = new TypeLimits(this.handlers, this.options.handlers);
     const isStarted = (): boolean => this.isStarted;
     this.maker = new MemoryJobMaker({ options: this.options, handlers: this.handlers, isStarted });
@@ -214,9 +214,9 @@ export class JobQueue {
     return this.worker.runOne();
   }
 
-  /** Milliseconds until the first job is due that waits for its time; `undefined` for none. For tests. @internal */
+  /** Milliseconds until the first job may start that waits for its time; `undefined` for none. For tests. @internal */
   untilDueMs(): number | undefined {
-    return this.store.untilDueMs;
+    return this.store.untilNextMs;
   }
 
   /** Stops accepting jobs and resolves when all that wait and run are done, retries included. */

@@ -25,6 +25,8 @@ export interface JobSchedulesParts {
   readonly makeJob: (schedule: StoredSchedule, slot: number) => Promise<NewJob>;
   /** Called when something has changed that the scheduler of this process should see at once. */
   readonly onChange: () => void;
+  /** See `Scheduler.lookOnce`. */
+  readonly lookOnce: (watchedFrom: number) => Promise<void>;
 }
 
 const mostRuns = 1_000;
@@ -132,6 +134,11 @@ export class JobSchedules {
     const id = await store.runNow(schedule, await this.parts.makeJob(schedule, now));
     if (id === undefined) throw unknown(name);
     return id;
+  }
+
+  /** Declares what is new and fires what is due, without the queue being started. For tests. @internal */
+  lookOnce(watchedFrom: number): Promise<void> {
+    return this.parts.lookOnce(watchedFrom);
   }
 
   private place(source: string): SchedulePlace {

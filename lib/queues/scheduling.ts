@@ -43,7 +43,8 @@ export class Scheduling {
     const { times, declared } = this;
     const makeJob = (schedule: StoredSchedule, slot: number): Promise<NewJob> => this.makeJob(schedule, slot);
     const onChange = (): void => this.scheduler.wake();
-    this.schedules = new JobSchedules({ queue, maxPayloadSize, times, declared, store, makeJob, onChange });
+    const lookOnce = (watchedFrom: number): Promise<void> => this.scheduler.lookOnce(watchedFrom);
+    this.schedules = new JobSchedules({ queue, maxPayloadSize, times, declared, store, makeJob, onChange, lookOnce });
     const warn = (message: string): void => sink.warn(message);
     const onLook = (schedules: readonly StoredSchedule[]): void => parts.onSchedules?.(schedules);
     const shared = { store, times, declared, knownTypes, makeJob, clock, pollMs, keepAlive, warn, onLook };

@@ -105,6 +105,7 @@ export class Engine {
     await this.closer?.tick();
     const hasRun = await this.main.runOne();
     await this.closer?.tick();
+    await this.meter?.tick();
     return hasRun;
   }
 

@@ -154,7 +154,8 @@ export class LimitedClaimer {
     try {
       return await desk.pass(async () => {
         const sentAt = clock.monotonic();
-        const { graceMs } = this;
+        // Where no time passes by itself, a job starts at the moment of its claim.
+        const graceMs = clock.isStill === true ? 0 : this.graceMs;
         const request = { ...wanted, owner, leaseMs, queues, graceMs };
         const { claimed, waits } = await answer(store.claimLimited(request));
         this.learn({ sentAt, waits, count: claimed.length });

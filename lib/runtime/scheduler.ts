@@ -82,6 +82,12 @@ export class Scheduler {
     this.loop?.wake();
   }
 
+  /** Takes one look without the loop. @param watchedFrom Since when somebody has watched, by the store's clock. */
+  async lookOnce(watchedFrom: number): Promise<void> {
+    this.lastLook = { now: watchedFrom, restMs: Infinity };
+    await this.turn();
+  }
+
   /** Lets the turn under way finish, without another slot. Throws what the store throws when it is told. */
   async stop(): Promise<void> {
     this.isStopping = true;

@@ -39,14 +39,14 @@ export interface UsedLimits {
   readonly waitMs: number | undefined;
 }
 
+/** @param claimed How many, and the latest moment at which they may start. */
 export function usedLimits(
   { rateLimit }: AskedType,
   { starts, now }: LimitState,
-  { count, graceMs }: { readonly count: number; readonly graceMs: number },
+  claimed: { readonly count: number; readonly latest: number },
 ): UsedLimits {
-  if (rateLimit === undefined || count === 0) return { starts: undefined, waitMs: undefined };
-  // `now` was cut to whole milliseconds.
-  const after = withStarts(starts, rateLimit, { now, latest: now + graceMs + 1, count });
+  if (rateLimit === undefined || claimed.count === 0) return { starts: undefined, waitMs: undefined };
+  const after = withStarts(starts, rateLimit, { now, ...claimed });
   const { free, waitMs } = permitsAt(after, rateLimit, now);
   return { starts: after, waitMs: free === 0 ? waitMs : undefined };
 }

@@ -18,6 +18,8 @@ export interface StatisticsRow {
 
 /** The seam for statistics: each process adds its own rows once a minute, nobody changes those of others. */
 export interface Statistics {
+  /** Whether it takes a minute in parts, as it goes by. Default: only once it is over, whole. */
+  readonly takesParts?: boolean;
   /** Adds rows; one that is there already, since it was not known whether it was stored, is left alone. */
   record(rows: readonly StatisticsRow[]): Promise<void>;
   /** Those of all processes whose minute began at this moment or later. */

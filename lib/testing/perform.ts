@@ -3,6 +3,7 @@ import { Executor } from '../execution/executor.js';
 import { makeRunWrapper } from '../execution/run-wrapper.js';
 import { HandlerRegistry, type Handler } from '../handlers/handler-registry.js';
 import type { HarnessedParts } from '../jobs.harness.js';
+import type { JobBatch } from '../model/batch.js';
 import { checkInteger, checkKnownKeys } from '../model/check.js';
 import { JobAbortedError, UnknownJobTypeError } from '../model/errors.js';
 import { decodeProgress, type JobProgress } from '../model/job-progress.js';
@@ -24,6 +25,8 @@ export interface PerformOptions {
   tags?: readonly string[];
   /** Default: `'test-job'`. */
   id?: string;
+  /** What a handler that follows a batch or a chain finds as `job.batch`. Default: nothing. */
+  batch?: JobBatch;
   /** What a transactional handler finds as `job.manager`, and a step of `job.once` as its argument. Default: an empty object. */
   manager?: object;
 }
@@ -104,7 +107,8 @@ function jobOf(
     attempt = 1,
     maxRetries,
     tags,
-  } = checkKnownKeys('the options of perform', wanted, ['id', 'attempt', 'maxRetries', 'tags']) as Omit<
+    batch,
+  } = checkKnownKeys('the options of perform', wanted, ['id', 'attempt', 'maxRetries', 'tags', 'batch']) as Omit<
     PerformOptions,
     'manager'
   >;
@@ -117,6 +121,7 @@ function jobOf(
     maxRetries: maxRetries ?? known.policy.maxRetries ?? options.maxRetries,
     interruptions: 0,
     tags: tags === undefined ? undefined : checkTags('tags', tags),
+    batch,
   };
 }
 

@@ -6,7 +6,10 @@ import type { Clock } from '../model/clock.js';
  * nobody waits. The timeouts of handlers go by the real time.
  */
 export class TestClock implements Clock {
+  /** @internal */
+  readonly isStill = true;
   private passedMs = 0;
+  private outageMs = 0;
 
   constructor(private readonly startedAt: number = Date.now()) {}
 
@@ -20,9 +23,23 @@ export class TestClock implements Clock {
     return this.passedMs;
   }
 
-  /** Lets so many milliseconds pass. Jobs that are due by then wait for a `tick()` or `drain()`. @throws InvalidOptionError */
+  /** Lets so many milliseconds pass. Jobs that are due by then, and slots of schedules, wait for a `tick()` or `drain()`. @throws InvalidOptionError */
   advance(ms: number): void {
     this.passedMs += checkDuration('the ms of advance', ms);
+  }
+
+  /**
+   * Lets so many milliseconds pass in which no process runs, so that nobody watches the schedules: their slots are missed, and `misfire` says
+   * what becomes of them. @throws InvalidOptionError
+   */
+  outage(ms: number): void {
+    this.advance(ms);
+    this.outageMs = this.passedMs;
+  }
+
+  /** When the last outage was over; before the first one the moment of the start. Epoch milliseconds. @internal */
+  get watchedFrom(): number {
+    return this.startedAt + this.outageMs;
   }
 
   /** No timer is set: a test says when time passes. */

@@ -26,6 +26,10 @@ export interface EnqueuedTestJob<T extends string = string> {
   /** Epoch milliseconds at which it is due first. */
   readonly runAt: number;
   readonly uniqueKey: string | undefined;
+  /** Of the jobs with this key one runs at a time. */
+  readonly key: string | undefined;
+  /** The batch or chain that it is a member of. */
+  readonly batchId: string | undefined;
 }
 
 /** How far `drain` goes. */
@@ -45,6 +49,10 @@ export class TestJobs {
   private store: TestStore | undefined;
   private parts: HarnessedParts | undefined;
   private inline: Promise<unknown> = Promise.resolve();
+  /** The jobs whose handlers have been called. */
+  private readonly begun = new Set<string>();
+  /** When the schedules were looked at last. */
+  private lookedAt = -Infinity;
 
   /** For the module. */
   constructor(
@@ -53,10 +61,11 @@ export class TestJobs {
     private readonly mode: TestingMode,
   ) {}
 
-  /** Runs one job that is due; says what came of it, or `undefined` where none is. */
+  /** Fires the slots of schedules that have come, and runs one job that is due; says what came of it, or `undefined` where none is. */
   async tick(): Promise<JobRun | undefined> {
     const { persistent, memory } = this.attached();
     const before = this.ran.length;
+    await this.look();
     const hasRun = (await persistent?.tick()) === true || (await memory?.tick()) === true;
     return hasRun ? this.ran[before] : undefined;
   }
@@ -109,6 +118,7 @@ export class TestJobs {
     this.all.length = 0;
     this.ran.length = 0;
     this.failures.clear();
+    this.begun.clear();
   }
 
   /** @internal What the `JobsModule` works with. */
@@ -125,9 +135,10 @@ export class TestJobs {
       attach: (parts) => {
         this.parts = parts;
         for (const queue of ['memory', 'persistent'] as const) {
-          recordRuns(parts.events[queue], queue, (run) => this.ran.push(run));
+          recordRuns(parts.events[queue], queue, (run) => this.tell(run));
         }
       },
+      discovered: () => this.look(),
     };
   }
 
@@ -138,7 +149,8 @@ export class TestJobs {
         if (jobs[0]?.queue === 'memory') this.inline = this.inline.then(() => this.runInline());
         else await this.runInline();
       },
-      run: async ({ type }, next) => {
+      run: async ({ id, type }, next) => {
+        this.begun.add(id);
         const [error, ...rest] = this.failures.get(type) ?? [];
         this.failures.set(type, rest);
         if (error !== undefined) throw error;
@@ -150,6 +162,20 @@ export class TestJobs {
   private async runInline(): Promise<void> {
     if (this.mode !== 'inline' || this.parts === undefined) return;
     while ((await this.tick()) !== undefined);
+  }
+
+  /** Looks at the schedules. Slots since the look before are on time, but for those of an outage. */
+  private async look(): Promise<void> {
+    const { persistent, memory } = this.attached();
+    const watchedFrom = Math.max(this.lookedAt, this.clock.watchedFrom);
+    this.lookedAt = this.clock.now();
+    await persistent?.schedules.lookOnce(watchedFrom);
+    await memory?.schedules.lookOnce(watchedFrom);
+  }
+
+  /** A job that is given back before its handler was called, since it has to be claimed in another way, is of no interest. */
+  private tell(run: JobRun): void {
+    if (run.outcome !== 'released' || this.begun.has(run.id)) this.ran.push(run);
   }
 
   private advanceToNext(): boolean {
@@ -170,6 +196,8 @@ export class TestJobs {
       tags: job.tags ?? [],
       runAt: job.runAt ?? this.clock.now() + job.delayMs,
       uniqueKey: job.uniqueKey,
+      key: job.key,
+      batchId: job.batchId,
     });
   }
 

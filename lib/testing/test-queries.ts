@@ -17,16 +17,25 @@ import {
   type PayloadWish,
   type StateCount,
 } from '../stores/job-queries.js';
-import { unclaim, type TestRow } from './test-row.js';
+import { bounded } from '../stores/typeorm/job-row.js';
+import { isHeldByBatch, unclaim, type TestRow } from './test-row.js';
 import type { TestTable } from './test-table.js';
+
+export interface TestQueriesParts {
+  readonly table: TestTable;
+  /** Called when jobs have become due. */
+  readonly wake: () => void;
+  /** Whether a batch has not ended. */
+  readonly isOpen: (batchId: string) => boolean;
+}
 
 /** Looks at the jobs of a test and controls them. */
 export class TestQueries implements JobQueries {
-  /** @param wake Called when jobs have become due. */
-  constructor(
-    private readonly table: TestTable,
-    private readonly wake: () => void,
-  ) {}
+  private readonly table: TestTable;
+
+  constructor(private readonly parts: TestQueriesParts) {
+    this.table = parts.table;
+  }
 
   async count(most: number, group: JobGroup = {}): Promise<readonly StateCount[]> {
     const found = new Map<string, { state: JobState; type: string; count: number }>();
@@ -87,37 +96,49 @@ export class TestQueries implements JobQueries {
     return [...found.keys()].toSorted().flatMap((key) => found.get(key) ?? []);
   }
 
-  async cancel(ids: readonly string[], from: readonly ('pending' | 'running')[]): Promise<readonly CancelledJob[]> {
+  async cancel(
+    ids: readonly string[],
+    from: readonly ('pending' | 'running')[],
+    keepMs: ReadonlyMap<string, number> = new Map(),
+  ): Promise<readonly CancelledJob[]> {
+    const now = this.table.clock.now();
     return this.rowsOf(ids, from).map((row) => {
-      const { id, token, state } = row;
+      const { id, token } = row;
+      const claim = token === undefined ? undefined : { id, token };
+      const cancelled = { ...changedOf(row), claim };
+      const keptMs = keepMs.get(row.type);
       unclaim(row);
-      Object.assign(row, { state: 'cancelled', finishedAt: this.table.clock.now() });
-      return { id, from: state, claim: token === undefined ? undefined : { id, token } };
+      const keepUntil = keptMs === undefined ? undefined : now + bounded(keptMs);
+      Object.assign(row, { state: 'cancelled', finishedAt: now, keepUntil });
+      return cancelled;
     });
   }
 
-  async retry(ids: readonly string[], from: readonly EndedState[]): Promise<readonly ChangedJob[]> {
+  async retry(ids: readonly string[], from: readonly EndedState[], delayMs = 0): Promise<readonly ChangedJob[]> {
+    const { isOpen, wake } = this.parts;
     const changed: ChangedJob[] = [];
     for (const row of this.rowsOf(ids, from)) {
       if (this.table.holderOf(row.type, row.uniqueKey) !== undefined) continue;
-      changed.push({ id: row.id, from: row.state });
+      changed.push(changedOf(row));
       unclaim(row);
-      const fresh = { state: 'pending', attempts: 0, interruptions: 0, runAt: this.table.clock.now() };
+      const fresh = { state: 'pending', attempts: 0, interruptions: 0, runAt: this.table.clock.now() + delayMs };
       Object.assign(row, fresh, {
         finishedAt: undefined,
         keepUntil: undefined,
         result: undefined,
         progress: undefined,
       });
+      // It counts for its batch again if that has not ended.
+      if (row.batchId !== undefined && !isOpen(row.batchId)) row.batchId = undefined;
     }
-    if (changed.length > 0) this.wake();
+    if (changed.length > 0) wake();
     return changed;
   }
 
   async remove(ids: readonly string[], from: readonly ('pending' | EndedState)[]): Promise<readonly ChangedJob[]> {
-    const rows = this.rowsOf(ids, from);
+    const rows = this.rowsOf(ids, from).filter((row) => !isHeldByBatch(row));
     for (const { id } of rows) this.table.rows.delete(id);
-    return rows.map(({ id, state }) => ({ id, from: state }));
+    return rows.map(changedOf);
   }
 
   async edit(id: string, { delayMs, runAt, payload, maxRetries }: JobEdit): Promise<readonly ChangedJob[]> {
@@ -127,11 +148,13 @@ export class TestQueries implements JobQueries {
       row.payload = payload ?? row.payload;
       row.maxRetries = maxRetries ?? row.maxRetries;
     }
-    if (rows.length > 0) this.wake();
-    return rows.map((row) => ({ id: row.id, from: row.state }));
+    if (rows.length > 0) this.parts.wake();
+    return rows.map(changedOf);
   }
 
-  private matching({ state, type, queue, tag, createdFrom, createdBefore }: JobFilter): TestRow[] {
+  private matching(filter: JobFilter): TestRow[] {
+    const { state, type, queue, tag, batch, error } = filter;
+    const { createdFrom = -Infinity, createdBefore = Infinity, finishedFrom, finishedBefore } = filter;
     return this.table
       .all()
       .filter(
@@ -140,8 +163,12 @@ export class TestQueries implements JobQueries {
           (type ?? row.type) === row.type &&
           (queue ?? row.queue) === row.queue &&
           (tag === undefined || row.tags?.includes(tag) === true) &&
-          row.createdAt >= (createdFrom ?? -Infinity) &&
-          row.createdAt < (createdBefore ?? Infinity),
+          (batch ?? row.batchId) === row.batchId &&
+          (error === undefined || row.lastError?.includes(error) === true) &&
+          row.createdAt >= createdFrom &&
+          row.createdAt < createdBefore &&
+          (finishedFrom === undefined || (row.finishedAt ?? -Infinity) >= finishedFrom) &&
+          (finishedBefore === undefined || (row.finishedAt ?? Infinity) < finishedBefore),
       );
   }
 
@@ -151,6 +178,10 @@ export class TestQueries implements JobQueries {
   }
 }
 
+function changedOf({ id, state, batchId }: TestRow): ChangedJob {
+  return { id, from: state, batchId };
+}
+
 interface Place {
   readonly id: string;
   readonly at: number | undefined;
@@ -158,7 +189,7 @@ interface Place {
 
 function toJobRow(row: TestRow, payload: PayloadWish): JobRow {
   const { token: _token, context: _context, remembered: _remembered, keepUntil: _keepUntil, timeoutMs, ...rest } = row;
-  const { history: _history, log: _log, result: _result, ...shown } = rest;
+  const { history: _history, log: _log, result: _result, follows: _follows, ...shown } = rest;
   return {
     ...shown,
     finishedAt: row.finishedAt,

@@ -1,11 +1,13 @@
 import type { Clock } from '../model/clock.js';
 import { lineStart, longestHistory } from '../model/attempt-history.js';
+import type { JobBatch } from '../model/batch.js';
+import type { BatchProgress } from '../model/batch-progress.js';
 import type { ClaimedJob, NewJob } from '../model/job.js';
 import type { JobState } from '../model/job-state.js';
 import { longestLog } from '../model/log-lines.js';
 import { defaultQueue } from '../model/queue-name.js';
 import type { Settlement } from '../stores/job-store.js';
-import { toSettledRow } from '../stores/typeorm/job-row.js';
+import { heldMs, toSettledRow } from '../stores/typeorm/job-row.js';
 
 /** A job as it stands in a table; with the same names as there, and absent for null. */
 export interface TestRow {
@@ -15,8 +17,13 @@ export interface TestRow {
   readonly queue: string;
   readonly priority: number;
   readonly uniqueKey: string | undefined;
+  readonly key: string | undefined;
   readonly timeoutMs: number | undefined;
   readonly context: string | undefined;
+  /** The batch that it follows. */
+  readonly follows: JobBatch | undefined;
+  /** The batch that it is a member of. */
+  batchId: string | undefined;
   payload: string;
   state: JobState;
   attempts: number;
@@ -38,6 +45,16 @@ export interface TestRow {
   result?: string | undefined;
 }
 
+/** A batch as it stands in a table. */
+export interface TestBatch {
+  progress: BatchProgress;
+  /** How many of its jobs had completed when it ended. */
+  completed: number;
+  readonly createdAt: number;
+  finishedAt: number | undefined;
+  isClosed: boolean;
+}
+
 export function toTestRow(job: NewJob, clock: Clock): TestRow {
   const now = clock.now();
   return {
@@ -47,8 +64,11 @@ export function toTestRow(job: NewJob, clock: Clock): TestRow {
     queue: job.queue ?? defaultQueue,
     priority: job.priority ?? 0,
     uniqueKey: job.uniqueKey,
+    key: job.key,
     timeoutMs: job.timeoutMs,
     context: job.context,
+    follows: job.batch,
+    batchId: job.batchId,
     attempts: 0,
     interruptions: 0,
     state: 'pending',
@@ -68,11 +88,27 @@ export function replaceable(job: NewJob, now: number) {
 }
 
 export function claimedOf(row: TestRow, token: string, now: number): ClaimedJob {
-  const { id, type, payload, attempts, maxRetries, timeoutMs, interruptions, createdAt, expiresAt, tags, context } =
-    row;
+  const { id, type, payload, attempts, maxRetries, timeoutMs, interruptions, createdAt, runAt: dueAt } = row;
+  const { expiresAt, tags, context, key, batchId, follows: batch } = row;
   const expiresInMs = expiresAt === undefined ? undefined : expiresAt - now;
-  const job = { id, token, type, payload, attempts, maxRetries, timeoutMs, interruptions, createdAt };
-  return { ...job, expiresInMs, tags, context };
+  const job = { id, token, type, payload, attempts, maxRetries, timeoutMs, interruptions, createdAt, dueAt };
+  return { ...job, expiresInMs, tags, context, key, batchId, batch };
+}
+
+/** Its place among the jobs of its key: one that runs comes first, then those that were started before. */
+export function phaseOf({ state, history }: TestRow): 0 | 1 | 2 {
+  if (state === 'running') return 0;
+  return history === undefined ? 2 : 1;
+}
+
+/** Lower priority first, then the older moment, then the older id. */
+export function byDue(a: TestRow, b: TestRow): number {
+  return a.priority - b.priority || a.runAt - b.runAt || (a.id < b.id ? -1 : 1);
+}
+
+/** A member of a batch that has completed is kept until that has ended. */
+export function isHeldByBatch({ state, keepUntil = 0 }: TestRow): boolean {
+  return state === 'completed' && keepUntil >= heldMs;
 }
 
 /** Takes the claim from a job. */

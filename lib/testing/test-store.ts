@@ -9,17 +9,24 @@ import type {
   ForeignClaims,
   JobNote,
   JobWrite,
+  LimitedClaimRequest,
+  LimitedClaimResult,
   LostLease,
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
 } from '../stores/job-store.js';
+import { MemorySchedules } from '../stores/memory/memory-schedules.js';
 import type { Pauses, PauseTarget } from '../stores/pauses.js';
 import { jobScopeManager } from '../stores/typeorm/job-scope.js';
+import { inStore } from '../stores/typeorm/store-error.js';
 import { pauseSlot, toPause } from '../stores/typeorm/slot.js';
 import { Commits } from './commits.js';
+import { TestBatches } from './test-batches.js';
+import { TestLimits } from './test-limits.js';
 import { TestQueries } from './test-queries.js';
-import { TestTable } from './test-table.js';
+import { TestStatistics } from './test-statistics.js';
+import { TestTable, type Stored } from './test-table.js';
 import { beginTestTransaction } from './test-transaction.js';
 
 export interface TestStoreParts {
@@ -36,15 +43,30 @@ export interface TestStoreParts {
 export class TestStore implements AdministeredStore {
   readonly queries: TestQueries;
   readonly pauses: Pauses;
+  readonly statistics: TestStatistics;
+  readonly batches: TestBatches;
+  readonly schedules: MemorySchedules;
   private readonly table: TestTable;
+  private readonly limits: TestLimits;
   private readonly commits = new Commits();
   private readonly listeners = new Set<() => void>();
   private dataSource: unknown;
 
   constructor(private readonly parts: TestStoreParts) {
-    this.table = new TestTable(parts.clock);
-    this.queries = new TestQueries(this.table, () => this.wakeAll());
-    this.pauses = pausesOf(this.table.pauses, () => this.wakeAll());
+    const { clock } = parts;
+    const table = new TestTable(clock);
+    const wake = (): void => this.wakeAll();
+    this.table = table;
+    this.limits = new TestLimits(table);
+    this.queries = new TestQueries({ table, wake, isOpen: (id) => isOpen(table, id) });
+    this.pauses = pausesOf(table.pauses, wake);
+    this.statistics = new TestStatistics(clock);
+    this.batches = new TestBatches({ table, change: (manager, change) => this.change(manager, change) });
+    this.schedules = new MemorySchedules({
+      clock,
+      add: (job) => this.change(undefined, admission([job]))[0]?.id ?? job.id,
+      holds: (id) => ['pending', 'running'].includes(table.rows.get(id)?.state ?? ''),
+    });
   }
 
   async open(): Promise<void> {
@@ -52,26 +74,21 @@ export class TestStore implements AdministeredStore {
   }
 
   async insert(jobs: readonly NewJob[], manager?: unknown): Promise<void> {
-    const store = (): void => {
-      this.table.insert(jobs);
-      this.stored(jobs);
-    };
-    if (!this.commits.afterCommit(manager, store, this.onCommitted)) store();
+    const insert = (table: TestTable): Stored<void> => ({ answer: table.insert(jobs), stored: jobs });
+    return inStore('store jobs', async () => this.change(manager, insert));
   }
 
   /** In a transaction what stands in the way is judged by what is there now, and again at the commit. */
   async admit(jobs: readonly NewJob[], manager?: unknown): Promise<readonly EnqueueResult[]> {
-    const store = (): readonly EnqueueResult[] => {
-      const results = this.table.admit(jobs);
-      this.stored(jobs.filter((_job, index) => results[index]?.outcome === 'stored'));
-      return results;
-    };
-    const isLater = this.commits.afterCommit(manager, () => void store(), this.onCommitted);
-    return isLater ? this.table.rehearse(jobs) : store();
+    return inStore('store jobs', async () => this.change(manager, admission(jobs)));
   }
 
   async exchange({ settle, claim }: ExchangeRequest): Promise<ExchangeResult> {
     return { lost: this.table.settle(settle), claimed: claim === undefined ? [] : this.table.claim(claim) };
+  }
+
+  async claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    return this.limits.claim(request);
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
@@ -133,23 +150,43 @@ export class TestStore implements AdministeredStore {
     this.commits.detach();
   }
 
-  /** Milliseconds until the first job is due that is not yet; `undefined` where none will be. */
+  /** Milliseconds until the first job may start that may not yet; `undefined` where none will be. */
   untilDueMs(): number | undefined {
     const now = this.parts.clock.now();
     const later = this.table.all().filter(({ state, runAt }) => state === 'pending' && runAt > now);
-    return later.length === 0 ? undefined : Math.min(...later.map(({ runAt }) => runAt)) - now;
+    const moments = [...later.map(({ runAt }) => runAt), ...this.limits.moments()];
+    return moments.length === 0 ? undefined : Math.min(...moments) - now;
   }
 
   private readonly onCommitted = async (): Promise<void> => this.parts.onCommitted?.();
 
-  private stored(jobs: readonly NewJob[]): void {
-    this.wakeAll();
-    this.parts.onStored?.(jobs);
+  /** Makes a change now, or when the caller's transaction commits; then it is answered what would come of it now. */
+  private change<T>(manager: unknown, change: (table: TestTable) => Stored<T>): T {
+    const make = (): T => {
+      const { answer, stored } = change(this.table);
+      this.wakeAll();
+      this.parts.onStored?.(stored);
+      return answer;
+    };
+    const isLater = this.commits.afterCommit(manager, () => void make(), this.onCommitted);
+    return isLater ? this.table.rehearse(change).answer : make();
   }
 
   private wakeAll(): void {
     for (const listener of this.listeners) listener();
   }
+}
+
+function admission(jobs: readonly NewJob[]): (table: TestTable) => Stored<readonly EnqueueResult[]> {
+  return (table) => {
+    const answer = table.admit(jobs);
+    return { answer, stored: jobs.filter((_job, index) => answer[index]?.outcome === 'stored') };
+  };
+}
+
+function isOpen({ batches }: TestTable, id: string): boolean {
+  const batch = batches.get(id);
+  return batch !== undefined && batch.finishedAt === undefined;
 }
 
 function pausesOf(slots: Set<string>, wake: () => void): Pauses {

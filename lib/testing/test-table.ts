@@ -21,30 +21,43 @@ import { slotOf } from '../stores/typeorm/slot.js';
 import { capOf, isInScope, isPaused } from '../stores/typeorm/streams.js';
 import {
   addHistory,
+  byDue,
   claimedOf,
   noteRow,
   replaceable,
   settleRow,
   toTestRow,
   unclaim,
+  type TestBatch,
   type TestRow,
 } from './test-row.js';
+
+/** What a change answers, and the jobs that it has stored. */
+export interface Stored<T> {
+  readonly answer: T;
+  readonly stored: readonly NewJob[];
+}
 
 interface TakenSlot {
   readonly id: string;
   readonly freeAt: number;
 }
 
-/** The job table of a test, in memory: what the databases do, said in the plainest way. Tests have few jobs, so it looks through all of them. */
+/** The tables of a test, in memory: what the databases do, said in the plainest way. Tests have few jobs, so it looks through all of them. */
 export class TestTable {
   readonly rows = new Map<string, TestRow>();
   /** What is paused, as slots. */
   readonly pauses = new Set<string>();
+  readonly batches = new Map<string, TestBatch>();
   private readonly slots = new Map<string, TakenSlot>();
 
   constructor(readonly clock: Clock) {}
 
+  /** All of them or none. */
   insert(jobs: readonly NewJob[]): void {
+    const ids = new Set(jobs.map(({ id }) => id));
+    const known = [...ids].find((id) => this.rows.has(id));
+    if (ids.size < jobs.length || known !== undefined) throw new Error('two jobs have the same id');
     for (const job of jobs) this.rows.set(job.id, toTestRow(job, this.clock));
   }
 
@@ -54,12 +67,12 @@ export class TestTable {
     return answersOf(jobs, decided);
   }
 
-  /** What would come of these jobs now, with nothing stored. */
-  rehearse(jobs: readonly NewJob[]): readonly EnqueueResult[] {
+  /** What would come of it now, with nothing stored. */
+  rehearse<T>(work: (table: TestTable) => T): T {
     const copy = new TestTable(this.clock);
     for (const [id, row] of this.rows) copy.rows.set(id, { ...row });
     for (const [slot, taken] of this.slots) copy.slots.set(slot, taken);
-    return copy.admit(jobs);
+    return work(copy);
   }
 
   /** Who holds the unique key of a row. */
@@ -75,23 +88,38 @@ export class TestTable {
   }
 
   claim(request: ClaimRequest): readonly ClaimedJob[] {
-    const { types, queues, caps, limit, owner, leaseMs, mostInterruptions = Infinity } = request;
-    const now = this.clock.now();
     const taken = new Map<string, number>();
     const claimed: ClaimedJob[] = [];
-    for (const row of this.all().toSorted(byDue)) {
-      if (claimed.length === limit) break;
-      const { type, queue, priority } = row;
-      const isWanted = (types === undefined || types.includes(type)) && isInScope(queue, queues);
-      if (!isWanted || row.state !== 'pending' || row.runAt > now || row.interruptions > mostInterruptions) continue;
-      const count = taken.get(type) ?? 0;
-      if (count >= (capOf(caps, type) ?? Infinity) || isPaused({ type, queue, priority }, this.pauses)) continue;
-      taken.set(type, count + 1);
-      const token = randomUUID();
-      Object.assign(row, { state: 'running', token, claimedBy: owner, leaseUntil: now + leaseMs });
-      claimed.push(claimedOf(row, token, now));
+    for (const row of this.due(request)) {
+      if (claimed.length === request.limit) break;
+      const count = taken.get(row.type) ?? 0;
+      if (count >= (capOf(request.caps, row.type) ?? Infinity)) continue;
+      taken.set(row.type, count + 1);
+      claimed.push(this.take(row, request));
     }
     return claimed;
+  }
+
+  /** Jobs that may be claimed, in their order. */
+  due({ types, queues, mostInterruptions = Infinity, keys }: Omit<ClaimRequest, 'limit'>): readonly TestRow[] {
+    const now = this.clock.now();
+    const isDue = (row: TestRow): boolean =>
+      row.state === 'pending' &&
+      row.runAt <= now &&
+      (types?.includes(row.type) ?? true) &&
+      isInScope(row.queue, queues) &&
+      row.interruptions <= mostInterruptions &&
+      !(keys === 'none' && row.key !== undefined) &&
+      !isPaused(row, this.pauses);
+    return this.all().filter(isDue).toSorted(byDue);
+  }
+
+  /** Claims one of them. */
+  take(row: TestRow, { owner, leaseMs }: Pick<ClaimRequest, 'owner' | 'leaseMs'>): ClaimedJob {
+    const now = this.clock.now();
+    const token = randomUUID();
+    Object.assign(row, { state: 'running', token, claimedBy: owner, leaseUntil: now + leaseMs });
+    return claimedOf(row, token, now);
   }
 
   extend(leases: readonly Lease[], leaseMs: number): readonly LostLease[] {
@@ -245,8 +273,4 @@ export class TestTable {
   private lost({ id, token }: Lease): LostLease {
     return this.rows.get(id)?.state === 'cancelled' ? { id, token, isCancelled: true } : { id, token };
   }
-}
-
-function byDue(a: TestRow, b: TestRow): number {
-  return a.priority - b.priority || a.runAt - b.runAt || (a.id < b.id ? -1 : 1);
 }

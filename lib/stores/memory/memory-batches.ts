@@ -24,6 +24,8 @@ export interface MemoryBatchesParts {
   readonly add: (job: NewJob) => EnqueueResult;
   /** The time of day, epoch milliseconds. */
   readonly now: () => number;
+  /** Hears of jobs that were added. */
+  readonly onAdded?: ((job: NewJob) => void) | undefined;
 }
 
 /** The batches of a memory store. One process holds all of their jobs, so it can count; what has ended is forgotten. */
@@ -69,7 +71,7 @@ export class MemoryBatches {
     const steps = enterSteps(entry.progress);
     let turn = steps.next();
     while (turn.done !== true) {
-      const results = turn.value.map((job) => this.parts.add(job));
+      const results = turn.value.map((job) => this.store(job));
       for (const [index, { id }] of turn.value.entries()) doers.set(id, results[index]?.id ?? id);
       turn = steps.next(results);
     }
@@ -81,6 +83,12 @@ export class MemoryBatches {
   private end({ progress, completed }: OpenBatch): void {
     this.open.delete(progress.id);
     const followUp = followUpOf(progress, completed);
-    if (followUp !== undefined) this.parts.add(followUp);
+    if (followUp !== undefined) this.store(followUp);
+  }
+
+  private store(job: NewJob): EnqueueResult {
+    const result = this.parts.add(job);
+    if (result.outcome === 'stored') this.parts.onAdded?.(job);
+    return result;
   }
 }

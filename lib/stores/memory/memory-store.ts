@@ -9,7 +9,6 @@ import type {
   ForeignClaims,
   JobNote,
   JobStore,
-  AskedType,
   LimitedClaimRequest,
   LimitedClaimResult,
   PruneRequest,
@@ -18,8 +17,7 @@ import type {
   Settlement,
 } from '../job-store.js';
 import type { StoredBatch } from '../batch-store.js';
-import type { StartTimes } from '../../model/start-times.js';
-import { allowanceOf, inTurns, usedLimits } from '../limit-state.js';
+import { MemoryLimits } from './memory-limits.js';
 import { KeyRegistry, type KeyHolder } from './key-registry.js';
 import { MemoryBatches } from './memory-batches.js';
 import { toRunningJob, type RunningJob } from './memory-claim.js';
@@ -37,17 +35,19 @@ export class MemoryStore implements JobStore {
   private readonly keys = new KeyRegistry<WaitingJob>();
   private readonly listeners = new Set<() => void>();
   readonly batches: MemoryBatches;
-  /** By type, when jobs with a rate limit were started lately. */
-  private readonly starts = new Map<string, StartTimes>();
+  private readonly limits: MemoryLimits;
   private claims = 0;
   private added = 0;
   /** @param onSettled Called after outcomes have been settled. */
   constructor(
     private readonly clock: Clock,
     private readonly onSettled: () => void = () => undefined,
+    onAddedByBatch?: (job: NewJob) => void,
   ) {
-    this.batches = new MemoryBatches({ add: (job) => this.add(job), now: () => clock.now() });
+    this.batches = new MemoryBatches({ add: (job) => this.add(job), now: () => clock.now(), onAdded: onAddedByBatch });
     this.line = new WaitingLine({ clock, onDue: () => this.wakeAll(), onMoved: (entry) => this.keys.waits(entry) });
+    const { line, running } = this;
+    this.limits = new MemoryLimits({ clock, line, running, hand: (next) => this.hand(next) });
   }
 
   /** Jobs that wait to be run, due or not. */
@@ -68,6 +68,12 @@ export class MemoryStore implements JobStore {
   /** Milliseconds until the first job is due that is not yet; `undefined` where none will be. */
   get untilDueMs(): number | undefined {
     return this.line.nextDueAt && Math.max(0, this.line.nextDueAt - this.clock.monotonic());
+  }
+
+  /** The same for the first job that may start then, rate limits considered. */
+  get untilNextMs(): number | undefined {
+    const waits = [this.untilDueMs, this.limits.untilFreeMs].filter((ms) => ms !== undefined);
+    return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
   /** Takes one job at once, without a promise, unless another one holds its key. */
@@ -136,15 +142,8 @@ export class MemoryStore implements JobStore {
     return Promise.resolve({ lost, claimed: request.claim === undefined ? [] : this.claim(request.claim) });
   }
 
-  claimLimited({ types, limit, graceMs }: LimitedClaimRequest): Promise<LimitedClaimResult> {
-    this.line.promote();
-    const claimed: ClaimedJob[] = [];
-    const waits = new Map<string, number>();
-    for (const asked of inTurns(types)) {
-      this.line.setApart(asked.type);
-      claimed.push(...this.claimOf(asked, { most: limit - claimed.length, graceMs, waits }));
-    }
-    return Promise.resolve({ claimed, waits });
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
+    return Promise.resolve(this.limits.claim(request));
   }
 
   extend(leases: readonly Lease[]): Promise<readonly Lease[]> {
@@ -203,34 +202,6 @@ export class MemoryStore implements JobStore {
       claimed.push(this.hand(next));
     }
     return claimed;
-  }
-
-  private claimOf(
-    asked: AskedType,
-    { most, graceMs, waits }: { readonly most: number; readonly graceMs: number; readonly waits: Map<string, number> },
-  ): ClaimedJob[] {
-    const { type } = asked;
-    const running = [...this.running.values()].filter((job) => job.type === type).length;
-    const state = { type, starts: this.starts.get(type) ?? [], running, now: Math.floor(this.clock.monotonic()) };
-    const allowance = allowanceOf({ ...asked, most: Math.min(asked.most, most) }, state);
-    const claimed: ClaimedJob[] = [];
-    while (claimed.length < allowance.most) {
-      const next = this.nextOf(type, claimed.length);
-      if (next === undefined) break;
-      claimed.push(this.hand(next));
-    }
-    const used = usedLimits(asked, state, { count: claimed.length, graceMs });
-    if (used.starts !== undefined) this.starts.set(type, used.starts);
-    const waitMs = used.waitMs ?? allowance.waitMs;
-    if (waitMs !== undefined) waits.set(type, waitMs);
-    return claimed;
-  }
-
-  /** With a key and without one by turns, where there are both. */
-  private nextOf(type: string, turn: number): NewJob | WaitingJob | undefined {
-    return turn % 2 === 0
-      ? (this.line.shiftKeyed(type) ?? this.line.shiftOf(type))
-      : (this.line.shiftOf(type) ?? this.line.shiftKeyed(type));
   }
 
   private hand(next: NewJob | WaitingJob): ClaimedJob {

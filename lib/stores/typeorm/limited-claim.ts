@@ -88,7 +88,8 @@ export function* claimUnderLock(
     asked.isKeyed === true
       ? yield* claimKeyed({ type, claim, served: state.served }, steps)
       : { claimed: yield* answerOf(steps.claim(claim)), served: undefined };
-  const used = usedLimits(asked, state, { count: claimed.length, graceMs: request.graceMs });
+  // The moment of the look was cut to whole milliseconds.
+  const used = usedLimits(asked, state, { count: claimed.length, latest: state.now + request.graceMs + 1 });
   const starts = used.starts === undefined ? undefined : encodeStarts(used.starts);
   if (starts !== undefined || served !== undefined) yield* answerOf(steps.save(type, { starts, served }));
   return { claimed, waitMs: used.waitMs };

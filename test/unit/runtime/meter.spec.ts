@@ -9,6 +9,7 @@ const minuteMs = 60_000;
 const begin = 1_764_000_000_000 - (1_764_000_000_000 % minuteMs);
 
 class RecordedStatistics implements Statistics {
+  takesParts = false;
   readonly rows: StatisticsRow[] = [];
   isDown = false;
 
@@ -102,5 +103,24 @@ describe('Meter', () => {
 
     const minutes = statistics.rows.map(({ minute }) => (minute - begin) / minuteMs);
     expect(minutes).toEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+  });
+
+  it('stores without its loop what is over, or what there is where a minute may come in parts', async () => {
+    count({ kind: 'completed' });
+    await meter.tick();
+    expect(statistics.rows).toEqual([]);
+    now += minuteMs;
+    count({ kind: 'completed' });
+    await meter.tick();
+    expect(statistics.rows).toMatchObject([{ minute: begin, completed: 1 }]);
+    await meter.tick();
+    expect(statistics.rows).toHaveLength(1);
+
+    statistics.takesParts = true;
+    await meter.tick();
+    count({ kind: 'completed' });
+    await meter.tick();
+
+    expect(statistics.rows.slice(1)).toMatchObject([1, 2].map(() => ({ minute: begin + minuteMs, completed: 1 })));
   });
 });
