@@ -52,7 +52,7 @@ export class LimitedClaimer {
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());
   }
 
-  /** Whether no claim is under way. */
+  /** Whether no claim is under way, and what was claimed is in the hands of the crew. */
   get isIdle(): boolean {
     return this.underWay === 0;
   }
@@ -88,22 +88,33 @@ export class LimitedClaimer {
     const { clock, crew, keeper, isOut } = this.parts;
     const now = clock.monotonic();
     const types = this.askable(now);
-    if (types.length === 0) return this.restMs(now);
+    if (types.length === 0) {
+      if (crew.isKeeping) this.letGo();
+      return this.restMs(now);
+    }
     if (isOut()) return outageRestMs;
     const untilReady = this.emptyAt + (keeper === undefined ? 0 : pauseMs) - now;
     if (untilReady > 0) return untilReady;
     const limit = crew.keep(this.share());
     // A slot that gets free wakes this loop.
     if (limit <= 0) return Infinity;
+    this.underWay += 1;
     try {
       return await this.round(types, limit);
     } catch (error) {
       return this.failed(error);
     } finally {
-      crew.keep(0);
-      crew.fill();
-      this.parts.onDone();
+      this.underWay -= 1;
+      this.letGo();
     }
+  }
+
+  /** Keeps no slots any more. */
+  private letGo(): void {
+    const { crew, onDone } = this.parts;
+    crew.keep(0);
+    crew.fill();
+    onDone();
   }
 
   /** Half of the slots at the most at once, so that neither kind of work holds up the other. */
@@ -142,7 +153,14 @@ export class LimitedClaimer {
   private admit(attempt: Attempt): void {
     const isSuspect = attempt.job.interruptions > this.parts.mostInnocent;
     if (isSuspect) this.suspicion?.saw(this.parts.clock.monotonic());
-    this.parts.crew.admitNow(attempt, isSuspect);
+    if (this.hasRoom(attempt)) this.parts.crew.admitNow(attempt, isSuspect);
+    else this.parts.crew.giveBack(attempt);
+  }
+
+  /** Another worker of this process may have claimed of this type meanwhile. */
+  private hasRoom({ type }: Attempt): boolean {
+    const { limits, held } = this.parts;
+    return roomLeft(limits(), held).get(type) !== 0;
   }
 
   private async claim(
