@@ -75,9 +75,9 @@ export class LimitedClaimer {
     this.loop.wake();
   }
 
-  /** Claims one job beside the loop. It must start at once. */
+  /** Claims one job beside the loop, of whatever type. It must start at once. */
   async claimOne(): Promise<Attempt | undefined> {
-    const asked = this.askable(this.parts.clock.monotonic());
+    const asked = this.askable(this.parts.clock.monotonic(), undefined);
     if (asked.length === 0) return undefined;
     const mostInterruptions = this.parts.crew.hasSuspect ? this.parts.mostInnocent : undefined;
     const [attempt] = await this.claim({ types: asked, limit: 1, mostInterruptions });
@@ -87,7 +87,7 @@ export class LimitedClaimer {
   private async turn(): Promise<number> {
     const { clock, crew, keeper, isOut } = this.parts;
     const now = clock.monotonic();
-    const types = this.askable(now);
+    const types = this.askable(now, this.parts.claimTypes());
     if (types.length === 0) {
       if (crew.isKeeping) this.letGo();
       return this.restMs(now);
@@ -201,10 +201,9 @@ export class LimitedClaimer {
     this.graceMs = Math.min(longestGraceMs, Math.max(shortestGraceMs, eased, needed));
   }
 
-  /** The types of which a job may be claimed here now. */
-  private askable(now: number): readonly AskedType[] {
-    const { limited, limits, held, claimTypes } = this.parts;
-    const known = claimTypes();
+  /** The types of which a job may be claimed here now; of all where none are known. */
+  private askable(now: number, known: readonly string[] | undefined): readonly AskedType[] {
+    const { limited, limits, held } = this.parts;
     const all = limited();
     if (all.length === 0) return [];
     const left = roomLeft(limits(), held);
