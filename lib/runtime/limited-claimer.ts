@@ -186,7 +186,10 @@ export class LimitedClaimer {
   private hold(job: ClaimedJob, sentAt: number, startsBy: number): Attempt {
     const attempt = this.parts.hold(job, sentAt);
     const isRated = this.parts.limited().some(({ type, rateLimit }) => type === job.type && rateLimit !== undefined);
-    if (isRated) attempt.startsBy = startsBy;
+    if (isRated) {
+      attempt.startsBy = startsBy;
+      attempt.onLate = () => this.allow(2 * (this.parts.clock.monotonic() - sentAt));
+    }
     return attempt;
   }
 
@@ -196,9 +199,14 @@ export class LimitedClaimer {
     // The wait was worked out after the claim was sent, so from now it is long enough in any case.
     for (const [type, waitMs] of waits) this.heldBack.set(type, now + waitMs);
     if (count === 0) return;
-    const needed = Math.ceil(2 * (now - sentAt)) + shortestGraceMs / 2;
-    const eased = Math.floor(this.graceMs * 0.9);
-    this.graceMs = Math.min(longestGraceMs, Math.max(shortestGraceMs, eased, needed));
+    this.graceMs = Math.floor(this.graceMs * 0.9);
+    this.allow(2 * (now - sentAt));
+  }
+
+  /** The next ones may start that much later than their claim, at least. */
+  private allow(ms: number): void {
+    const needed = Math.ceil(ms) + shortestGraceMs / 2;
+    this.graceMs = Math.min(longestGraceMs, Math.max(shortestGraceMs, this.graceMs, needed));
   }
 
   /** The types of which a job may be claimed here now; of all where none are known. */
