@@ -58,6 +58,8 @@ export class Attempt implements JobContext {
   startedAt = 0;
   /** Moment, on the monotonic clock, after which it must not start: its permit would be counted wrong. */
   startsBy = Infinity;
+  /** Told when it was too late to start, so that the next ones get more time. */
+  onLate: (() => void) | undefined;
   /** Whether its handler has been called, or is just about to be. */
   hasBegun = false;
   /** The error by which its payload was refused, if it was. */

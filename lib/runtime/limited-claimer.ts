@@ -52,7 +52,7 @@ export class LimitedClaimer {
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());
   }
 
-  /** Whether no claim is under way. */
+  /** Whether no claim is under way, and what was claimed is in the hands of the crew. */
   get isIdle(): boolean {
     return this.underWay === 0;
   }
@@ -75,9 +75,9 @@ export class LimitedClaimer {
     this.loop.wake();
   }
 
-  /** Claims one job beside the loop. It must start at once. */
+  /** Claims one job beside the loop, of whatever type. It must start at once. */
   async claimOne(): Promise<Attempt | undefined> {
-    const asked = this.askable(this.parts.clock.monotonic());
+    const asked = this.askable(this.parts.clock.monotonic(), undefined);
     if (asked.length === 0) return undefined;
     const mostInterruptions = this.parts.crew.hasSuspect ? this.parts.mostInnocent : undefined;
     const [attempt] = await this.claim({ types: asked, limit: 1, mostInterruptions });
@@ -87,23 +87,34 @@ export class LimitedClaimer {
   private async turn(): Promise<number> {
     const { clock, crew, keeper, isOut } = this.parts;
     const now = clock.monotonic();
-    const types = this.askable(now);
-    if (types.length === 0) return this.restMs(now);
+    const types = this.askable(now, this.parts.claimTypes());
+    if (types.length === 0) {
+      if (crew.isKeeping) this.letGo();
+      return this.restMs(now);
+    }
     if (isOut()) return outageRestMs;
     const untilReady = this.emptyAt + (keeper === undefined ? 0 : pauseMs) - now;
     if (untilReady > 0) return untilReady;
     const limit = crew.keep(this.share());
     // A slot that gets free wakes this loop.
     if (limit <= 0) return Infinity;
+    this.underWay += 1;
     try {
       return await this.round(types, limit);
     } catch (error) {
       return this.failed(error);
     } finally {
-      crew.keep(0);
-      crew.fill();
-      this.parts.onDone();
+      this.underWay -= 1;
+      this.letGo();
     }
+  }
+
+  /** Keeps no slots any more. */
+  private letGo(): void {
+    const { crew, onDone } = this.parts;
+    crew.keep(0);
+    crew.fill();
+    onDone();
   }
 
   /** Half of the slots at the most at once, so that neither kind of work holds up the other. */
@@ -142,7 +153,14 @@ export class LimitedClaimer {
   private admit(attempt: Attempt): void {
     const isSuspect = attempt.job.interruptions > this.parts.mostInnocent;
     if (isSuspect) this.suspicion?.saw(this.parts.clock.monotonic());
-    this.parts.crew.admitNow(attempt, isSuspect);
+    if (this.hasRoom(attempt)) this.parts.crew.admitNow(attempt, isSuspect);
+    else this.parts.crew.giveBack(attempt);
+  }
+
+  /** Another worker of this process may have claimed of this type meanwhile. */
+  private hasRoom({ type }: Attempt): boolean {
+    const { limits, held } = this.parts;
+    return roomLeft(limits(), held).get(type) !== 0;
   }
 
   private async claim(
@@ -169,7 +187,10 @@ export class LimitedClaimer {
   private hold(job: ClaimedJob, sentAt: number, startsBy: number): Attempt {
     const attempt = this.parts.hold(job, sentAt);
     const isRated = this.parts.limited().some(({ type, rateLimit }) => type === job.type && rateLimit !== undefined);
-    if (isRated) attempt.startsBy = startsBy;
+    if (isRated) {
+      attempt.startsBy = startsBy;
+      attempt.onLate = () => this.allow(2 * (this.parts.clock.monotonic() - sentAt));
+    }
     return attempt;
   }
 
@@ -179,15 +200,19 @@ export class LimitedClaimer {
     // The wait was worked out after the claim was sent, so from now it is long enough in any case.
     for (const [type, waitMs] of waits) this.heldBack.set(type, now + waitMs);
     if (count === 0) return;
-    const needed = Math.ceil(2 * (now - sentAt)) + shortestGraceMs / 2;
-    const eased = Math.floor(this.graceMs * 0.9);
-    this.graceMs = Math.min(longestGraceMs, Math.max(shortestGraceMs, eased, needed));
+    this.graceMs = Math.floor(this.graceMs * 0.9);
+    this.allow(2 * (now - sentAt));
   }
 
-  /** The types of which a job may be claimed here now. */
-  private askable(now: number): readonly AskedType[] {
-    const { limited, limits, held, claimTypes } = this.parts;
-    const known = claimTypes();
+  /** The next ones may start that much later than their claim, at least. */
+  private allow(ms: number): void {
+    const needed = Math.ceil(ms) + shortestGraceMs / 2;
+    this.graceMs = Math.min(longestGraceMs, Math.max(shortestGraceMs, this.graceMs, needed));
+  }
+
+  /** The types of which a job may be claimed here now; of all where none are known. */
+  private askable(now: number, known: readonly string[] | undefined): readonly AskedType[] {
+    const { limited, limits, held } = this.parts;
     const all = limited();
     if (all.length === 0) return [];
     const left = roomLeft(limits(), held);

@@ -27,10 +27,20 @@ export class SettlingTransactions implements HandlerTransactions {
 
   async execute(attempt: Attempt, work: TransactionalWork): Promise<Execution> {
     try {
-      return await this.executeIn(await this.begin(attempt), attempt, work);
+      const transaction = await this.begin(attempt);
+      if (this.clock.monotonic() > attempt.startsBy) return await this.tooLate(transaction, attempt);
+      return await this.executeIn(transaction, attempt, work);
     } catch (error) {
       return work.conclude({ thrown: error });
     }
+  }
+
+  /** While it waited for its connection the permit of its rate limit has run out: it goes back, and takes another one. */
+  private async tooLate(transaction: JobTransaction<JobWrite>, attempt: Attempt): Promise<Execution> {
+    attempt.hasBegun = false;
+    attempt.onLate?.();
+    await transaction.rollback();
+    return { outcome: { kind: 'released', delayMs: 0 } };
   }
 
   /** A handler that is told to end, before it has begun, does not wait for its connection. */

@@ -280,7 +280,8 @@ export class Worker {
   private makeLimitedClaimer(): LimitedClaimer {
     const onDone = (): void => {
       this.watch.notify();
-      if (this.isHeldUp) this.loop.wake();
+      // What could not start goes back at once, in a stop too.
+      if (this.isHeldUp || this.settler.size > 0) this.loop.wake();
     };
     return new LimitedClaimer({ ...this.shared, isOut: () => this.outage.isOn, onDone });
   }

@@ -166,6 +166,21 @@ forEachDatabase((database) => {
     expect(diary.of('ada')).toEqual(Array.from({ length: 20 }, (_, index) => index));
   });
 
+  it('fails jobs by hand that have a key and no handler, like others without one', async () => {
+    const { queue } = await alone();
+    await queue.enqueue('unknown', {}, { key: 'k', maxRetries: 0 });
+    await queue.enqueue('unknown', {}, { maxRetries: 0 });
+
+    expect(await queue.tick()).toBe(true);
+    expect(await queue.tick()).toBe(true);
+
+    const { jobs } = await queue.admin.list({ state: 'failed' });
+    expect(jobs.map(({ lastError }) => lastError)).toEqual([
+      "no handler registered for job type 'unknown'",
+      "no handler registered for job type 'unknown'",
+    ]);
+  });
+
   it('serves keys in turns, however many jobs one of them has', async () => {
     const { queue } = await alone();
     const diary = new Diary();

@@ -62,6 +62,11 @@ export class KeyLines<T> {
     this.lineUp(type, key);
   }
 
+  some(matches: (item: T) => boolean): boolean {
+    const lines = [...this.rounds.values()].flatMap((round) => [...round.lines.values()]);
+    return lines.some(({ again, fresh }) => again.some(matches) || fresh.some(matches));
+  }
+
   remove(matches: (item: T) => boolean): T | undefined {
     for (const { lines } of this.rounds.values()) {
       for (const line of lines.values()) {

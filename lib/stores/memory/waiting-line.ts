@@ -123,7 +123,7 @@ export class WaitingLine {
   /** Whether the job with this id is here, due or not. */
   has(id: string): boolean {
     const isMeant = meant(id);
-    const lanes = [this.due, ...this.aside.values()];
+    const lanes = [this.due, ...this.aside.values(), this.keyed];
     return this.later.some(isMeant) || lanes.some((lane) => lane.some(isMeant));
   }
 

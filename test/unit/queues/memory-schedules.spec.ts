@@ -42,6 +42,20 @@ describe('the schedules of a memory queue', () => {
     finish();
   });
 
+  it('take a job that waits for another one of its key for the one before', async () => {
+    let finish = (): void => undefined;
+    const running = new Promise<void>((resolve) => (finish = resolve));
+    queue.register('one', () => running, { key: () => 'k' });
+    await queue.schedules.set('one', { type: 'one', cron: '0 0 1 1 *' });
+    queue.submit('one');
+
+    await queue.schedules.runNow('one');
+
+    const waiting = (await queue.schedules.find('one'))?.lastJobId ?? '';
+    expect(queue['store'].holds(waiting)).toBe(true);
+    finish();
+  });
+
   it('end with the queue, and without a word', async () => {
     queue.schedules.declare('tick', { type: 'work', cron: everySecond, payload: (slot: Date) => slot.getTime() });
     await until(() => ran.length === 1);
