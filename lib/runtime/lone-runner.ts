@@ -1,4 +1,5 @@
 import type { Attempt } from '../execution/attempt.js';
+import type { Execution } from '../execution/execution.js';
 import type { ClaimedJob } from '../model/job.js';
 import type { Crew } from './crew.js';
 import type { LimitedClaimer } from './limited-claimer.js';
@@ -20,6 +21,14 @@ export interface LoneRunnerParts extends WorkerParts {
   readonly answer: <T>(statement: Promise<T>) => Promise<T>;
   /** Waits out a failure. Returns how long to rest after that. */
   readonly pause: (ms: number) => Promise<number>;
+  /** Whether the worker claims nothing any more. */
+  readonly isStopping: () => boolean;
+}
+
+/** A job that has been claimed and begun. */
+interface Begun {
+  readonly attempt: Attempt;
+  readonly running: Promise<Execution>;
 }
 
 const mostTries = 3;
@@ -27,15 +36,22 @@ const mostTries = 3;
 /** Claims one job and runs it to its end, beside the loops of its worker or without them. */
 export class LoneRunner {
   private isLimitedFirst = false;
+  private claims = 0;
 
   constructor(private readonly parts: LoneRunnerParts) {}
+
+  /** Whether nothing is being claimed: a job that has begun is one of the crew's. */
+  get isIdle(): boolean {
+    return this.claims === 0;
+  }
 
   /** See `Worker.runOne`. */
   async runOne(): Promise<boolean> {
     const { crew, settler } = this.parts;
-    const attempt = await this.claimInTime();
-    if (attempt === undefined) return false;
-    const execution = await crew.runBeside(attempt);
+    const begun = await this.beginOne();
+    if (begun === undefined) return false;
+    const { attempt, running } = begun;
+    const execution = await running;
     const isGivenUp = (): boolean => !crew.has(attempt);
     if (execution.isSettled === true) settler.add(attempt, execution);
     else if (!attempt.isLost && !isGivenUp()) await this.settle(settler.ended(attempt, execution), isGivenUp);
@@ -43,15 +59,37 @@ export class LoneRunner {
     return true;
   }
 
+  /** A stop does not wait for a job that it does not know of: what comes in the middle of one goes back. */
+  private async beginOne(): Promise<Begun | undefined> {
+    const { crew, watch, isStopping } = this.parts;
+    if (isStopping()) return undefined;
+    this.claims += 1;
+    try {
+      const attempt = await this.claimInTime();
+      if (attempt === undefined) return undefined;
+      if (!isStopping()) return { attempt, running: crew.runBeside(attempt) };
+      await this.release(attempt);
+      return undefined;
+    } finally {
+      this.claims -= 1;
+      watch.notify();
+    }
+  }
+
   /** What comes too late for its permit goes back; the next permit is asked for with the time that it took. */
   private async claimInTime(): Promise<Attempt | undefined> {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const attempt = await this.claim();
       if (attempt === undefined || this.parts.clock.monotonic() <= attempt.startsBy) return attempt;
-      const released = { outcome: { kind: 'released', delayMs: 0 } } as const;
-      await this.settle(this.parts.settler.ended(attempt, released), () => false);
+      await this.release(attempt);
     }
     return undefined;
+  }
+
+  private async release(attempt: Attempt): Promise<void> {
+    const { settler, isStopping } = this.parts;
+    const released = { outcome: { kind: 'released', delayMs: 0 } } as const;
+    await this.settle(settler.ended(attempt, released), isStopping);
   }
 
   /** By turns, so that neither kind of job is always the second choice. */

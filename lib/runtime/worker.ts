@@ -117,9 +117,9 @@ export class Worker {
     this.crew.abort();
     await this.watch.until(() => this.crew.isIdle, graceMs);
     this.crew.abandon();
-    const leftMs = Math.max(0, endsAt - clock.monotonic());
-    const isSettled = (): boolean => this.settler.size === 0 && this.underWay === 0 && this.limitedClaimer.isIdle;
-    await this.watch.until(isSettled, leftMs + graceMs);
+    const isSettled = (): boolean =>
+      this.settler.size === 0 && this.underWay === 0 && this.limitedClaimer.isIdle && this.loneRunner.isIdle;
+    await this.watch.until(isSettled, Math.max(0, endsAt - clock.monotonic()) + graceMs);
     void this.loop.stop().then(() => this.watch.notify());
     await this.watch.until(() => !this.loop.isActive, graceMs);
     this.settler.giveUp();
@@ -280,15 +280,15 @@ export class Worker {
   private makeLimitedClaimer(): LimitedClaimer {
     const onDone = (): void => {
       this.watch.notify();
-      // What could not start goes back at once, in a stop too.
       if (this.isHeldUp || this.settler.size > 0) this.loop.wake();
     };
     return new LimitedClaimer({ ...this.shared, isOut: () => this.outage.isOn, onDone });
   }
 
   private makeLoneRunner(): LoneRunner {
-    const { settler, limitedClaimer, outage, watch, shared } = this;
-    return new LoneRunner({ ...shared, settler, limitedClaimer, outage, watch, pause: (ms) => this.pause(ms) });
+    const { settler, limitedClaimer, outage, watch } = this;
+    const parts = { ...this.shared, settler, limitedClaimer, outage, watch, isStopping: () => this.isStopping };
+    return new LoneRunner({ ...parts, pause: (ms) => this.pause(ms) });
   }
 
   /** Waits out a failure; a wake-up does not cut this short, only a stop does. */

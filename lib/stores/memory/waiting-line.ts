@@ -54,6 +54,8 @@ export class WaitingLine {
 
   /** Whether some job is due, or becomes so until `moment` (monotonic). */
   isAnyDueUntil(moment: number): boolean {
+    // Entries that others have taken the place of are all that is left.
+    if (this.size === 0) return false;
     const soonest = this.later.peek();
     return this.due.size + this.asideSize + this.keyed.size > 0 || (soonest !== undefined && soonest.dueAt <= moment);
   }
@@ -69,7 +71,7 @@ export class WaitingLine {
     if (key !== undefined) {
       const wasHanded = 'job' in job && job.wasHanded === true;
       this.keyed.push(job, { type, key, wasHanded });
-      if (wasHanded) this.keyed.putOff(type, key, -1);
+      if (wasHanded && job.isGone !== true) this.keyed.putOff(type, key, -1);
       return;
     }
     if (this.separate.has(type)) this.asideOf(type).push(job, priority);
@@ -116,6 +118,9 @@ export class WaitingLine {
     }
     entry.isGone = true;
     this.gone += 1;
+    const { type, key } = entry.job;
+    // Its time is not waited for any more.
+    if (entry.wasHanded === true && key !== undefined) this.keyed.putOff(type, key, -1);
     this.push(replacement);
     this.parts.onMoved(replacement);
   }

@@ -79,7 +79,7 @@ describe('the memory queue', () => {
         if (n === 0) throw new Error('later');
         if (n === 1) await new Promise((resolve) => job.signal.addEventListener('abort', resolve));
       },
-      { key: () => 'ada', backoff: { initial: 60_000 } },
+      { key: () => 'ada', backoff: { initial: 15_000 } },
     );
     const ids = [0, 1, 2].map((n) => queue.submit('order', n));
     await until(() => ran.length === 1);
@@ -93,6 +93,30 @@ describe('the memory queue', () => {
 
     expect(ran).toEqual([0, 1, 2]);
   });
+
+  it.each([{ key: 'k' }, {}])(
+    'runs what takes the place of a retry at once, and stops without it: %j',
+    async (options) => {
+      const queue = new JobQueue(
+        { shutdownTimeout: 300_000, backoff: { initial: 200_000 } },
+        { sink: new RecordingSink() },
+      );
+      const ran: string[] = [];
+      queue.register('work', (name: string) => {
+        ran.push(name);
+        if (name === 'bad') throw new Error('no');
+      });
+      const retried = new Promise<void>((resolve) => queue.observe('retried').subscribe(() => resolve()));
+      queue.submit('work', 'bad', { ...options, uniqueKey: 'u' });
+      await retried;
+
+      queue.submit('work', 'good', { ...options, uniqueKey: 'u', onDuplicate: 'replace' });
+      await until(() => ran.length === 2);
+      await queue.stop();
+
+      expect(ran).toEqual(['bad', 'good']);
+    },
+  );
 
   it('keeps the order of each key, with retries and whatever the mix of keys', async () => {
     const job = fc.record({ key: fc.constantFrom('a', 'b', 'c', undefined), fails: fc.nat({ max: 2 }) });

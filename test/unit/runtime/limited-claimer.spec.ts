@@ -99,6 +99,35 @@ describe('LimitedClaimer', () => {
     await stopping;
   });
 
+  it.each(['limited', 'plain'])('gives back what a tick claims in the middle of a stop: %s', async (type) => {
+    const { store, engine, on } = setUp({});
+    let runs = 0;
+    on(type, () => (runs += 1));
+    const answer = gate();
+    if (type === 'limited') {
+      store.gate = answer.pass;
+      store.limited.push('late');
+    } else {
+      const exchange = store.exchange.bind(store);
+      store.exchange = async (request) => {
+        if (request.claim !== undefined) await answer.pass;
+        return exchange(request);
+      };
+      store.add({ type, id: 'late' });
+    }
+    const tick = engine.runOne();
+    await new Promise((resolve) => setImmediate(resolve));
+
+    const stopping = engine.stop(60_000, 10);
+    await new Promise((resolve) => setImmediate(resolve));
+    answer.open();
+
+    expect(await tick).toBe(false);
+    await stopping;
+    expect(runs).toBe(0);
+    expect(store.outcomesOf('late')).toEqual(['released']);
+  });
+
   it('runs no more of a type than one process may, where two workers claim at the same time', async () => {
     const { store, engine, on } = setUp({ queues: { other: 1 }, limits: { limited: 1 } });
     const end = gate();
