@@ -1,9 +1,12 @@
 /** The module hooks behind typescript.mjs: `./x.js` finds `./x.ts`, and SWC takes the types away. */
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { transform } from '@swc/core';
+import { transform, version } from '@swc/core';
 import { swcOptions } from './swc-options.mjs';
+
+const cache = new URL('../node_modules/.cache/nestjs-jobs/', import.meta.url);
 
 /** The package's own doors, as a user names them, lead to the sources. */
 const doors = new Map([
@@ -25,6 +28,28 @@ export async function resolve(specifier, context, nextResolve) {
 export async function load(url, context, nextLoad) {
   if (!url.startsWith('file:') || !url.endsWith('.ts')) return nextLoad(url, context);
   const filename = fileURLToPath(url);
-  const { code } = await transform(await readFile(filename, 'utf8'), { ...swcOptions, filename });
-  return { format: 'module', source: code, shortCircuit: true };
+  return { format: 'module', source: await compiled(filename, await readFile(filename, 'utf8')), shortCircuit: true };
+}
+
+/** Tests start hundreds of processes, of which each would spend seconds on the same sources. */
+async function compiled(filename, source) {
+  const key = createHash('sha256')
+    .update(JSON.stringify([swcOptions, version, filename, source]))
+    .digest('hex');
+  const cached = new URL(`${key}.js`, cache);
+  try {
+    return await readFile(cached, 'utf8');
+  } catch {
+    const { code } = await transform(source, { ...swcOptions, filename });
+    await keep(cached, code).catch(() => undefined);
+    return code;
+  }
+}
+
+/** Others must never see half of it. */
+async function keep(place, code) {
+  await mkdir(cache, { recursive: true });
+  const draft = new URL(`${place.href}.${process.pid}`);
+  await writeFile(draft, code);
+  await rename(draft, place);
 }

@@ -48,9 +48,9 @@ function startSample(database: TestDatabase, args: readonly string[], env: NodeJ
   return project.run(['sample-app/dist/main.js', ...args], { ...settings, ...env });
 }
 
-/** The mails in the outbox, whole. */
+/** The mails in the outbox, whole; not what is just being written. */
 async function readMails(): Promise<readonly string[]> {
-  const files = await readdir(join(folder, 'outbox'));
+  const files = (await readdir(join(folder, 'outbox'))).filter((file) => file.endsWith('.eml'));
   return Promise.all(files.map((file) => readFile(join(folder, 'outbox', file), 'utf8')));
 }
 

@@ -352,7 +352,7 @@ forEachDatabase((database) => {
           const real: Real = { store, rig, held: [], tokens: new Map() };
           await fc.asyncModelRun(() => ({ model: new Model(), real }), sequence);
         }),
-        { numRuns: database.isSqlite ? 200 : 60 },
+        { numRuns: database.isSqlite ? 120 : 35 },
       );
     }, 120_000);
   });

@@ -10,7 +10,7 @@ import { until } from '../support/until.js';
 import { projectRoot } from '../support/markdown.js';
 
 const processes = 4;
-const rounds = 5;
+const rounds = 3;
 const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
 
 forEachDatabase(

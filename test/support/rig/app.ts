@@ -10,6 +10,9 @@ import { faultMark, readyLine, stoppingLine, type AppOptions } from './app-optio
 import { Effects } from './effects.js';
 import { take, type Step } from './script.js';
 
+// Whoever started it is gone: there is nobody to print to, and nothing to stay for.
+process.stdout.on('error', () => process.kill(process.pid, 'SIGKILL'));
+
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 for (const kind of ['unhandledRejection', 'uncaughtException', 'warning']) {
