@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { compileChildren } from './compile-children.mjs';
 
 const jest = createRequire(import.meta.url).resolve('jest/bin/jest');
 const args = process.argv.slice(2);
@@ -28,6 +29,7 @@ function specsOnDatabases() {
     .filter((path) => readFileSync(path, 'utf8').includes("/support/databases.js'"));
 }
 
+await compileChildren();
 const nodeOptions = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 const { status } = spawnSync(process.execPath, [...nodeOptions, jest, ...args], { stdio: 'inherit', env });
 process.exitCode = status ?? 1;

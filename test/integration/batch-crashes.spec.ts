@@ -41,7 +41,7 @@ forEachDatabase(
     }
 
     function start(table: string, killAt = ''): Child {
-      return new Child(['--import', './scripts/typescript.mjs', 'test/integration/apps/batch-worker.app.ts'], {
+      return new Child(['.children/test/integration/apps/batch-worker.app.js'], {
         cwd: projectRoot,
         env: {
           ...process.env,

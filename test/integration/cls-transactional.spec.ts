@@ -12,13 +12,10 @@ forEachDatabase(
     afterEach(() => database.empty());
 
     it('enqueue joins a transaction of @nestjs-cls/transactional by the option transaction', async () => {
-      const child = new Child(
-        ['--import', './scripts/typescript.mjs', 'test/integration/apps/cls-transactional.app.ts'],
-        {
-          cwd: root,
-          env: { ...process.env, NODE_OPTIONS: '', DATA_SOURCE: JSON.stringify(database.options()) },
-        },
-      );
+      const child = new Child(['.children/test/integration/apps/cls-transactional.app.js'], {
+        cwd: root,
+        env: { ...process.env, NODE_OPTIONS: '', DATA_SOURCE: JSON.stringify(database.options()) },
+      });
 
       expect(await child.ended).toEqual({ code: 0, signal: null });
       expect(child.output.trim().split('\n')).toEqual(['Error: rolled back', 'alone,commit']);

@@ -7,7 +7,7 @@ forEachDatabase(
     let output = '';
 
     beforeAll(async () => {
-      const args = ['--expose-gc', '--import', './scripts/typescript.mjs', 'test/integration/apps/many-jobs.app.ts'];
+      const args = ['--expose-gc', '.children/test/integration/apps/many-jobs.app.js'];
       const env = { ...process.env, NODE_OPTIONS: '', DATA_SOURCE: JSON.stringify(database.options()) };
       const child = new Child(args, { cwd: projectRoot, env });
       await child.ended;

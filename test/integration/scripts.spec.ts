@@ -9,7 +9,7 @@ afterEach(killChildren);
 
 /** Runs an app of ./apps to its own end. */
 async function run(name: string, database: TestDatabase, env: Record<string, string> = {}): Promise<Child> {
-  const child = new Child(['--import', './scripts/typescript.mjs', `test/integration/apps/${name}.app.ts`], {
+  const child = new Child([`.children/test/integration/apps/${name}.app.js`], {
     cwd: root,
     env: { ...process.env, NODE_OPTIONS: '', DATA_SOURCE: JSON.stringify(database.options()), ...env },
   });

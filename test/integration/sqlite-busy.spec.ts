@@ -54,7 +54,7 @@ forEachDatabase(
     });
 
     it('four processes on one file run each of 600 jobs once, and no error reaches anybody', async () => {
-      const app = ['--import', './scripts/typescript.mjs', 'test/integration/apps/sqlite-crowd.app.ts'];
+      const app = ['.children/test/integration/apps/sqlite-crowd.app.js'];
       const crowd = Array.from({ length: processes }, (_, index) => {
         const own = { NAME: `p${index}`, JOBS: String(jobsEach), DATA_SOURCE: JSON.stringify(database.options()) };
         return new Child(app, { cwd: projectRoot, env: { ...process.env, NODE_OPTIONS: '', ...own } });

@@ -37,7 +37,7 @@ forEachDatabase(
         const children = Array.from(
           { length: processes },
           () =>
-            new Child(['--import', './scripts/typescript.mjs', 'test/integration/apps/enqueues-keys.app.ts'], {
+            new Child(['.children/test/integration/apps/enqueues-keys.app.js'], {
               cwd: projectRoot,
               env: {
                 ...process.env,

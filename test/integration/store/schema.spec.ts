@@ -364,7 +364,7 @@ forEachDatabase(
 );
 
 function start(database: TestDatabase, tables: readonly string[], startFile: string): Child {
-  return new Child(['--import', './scripts/typescript.mjs', 'test/integration/apps/opens-tables.app.ts'], {
+  return new Child(['.children/test/integration/apps/opens-tables.app.js'], {
     cwd: join(import.meta.dirname, '../../..'),
     env: {
       ...process.env,

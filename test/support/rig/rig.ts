@@ -133,10 +133,8 @@ export class Rig extends QueueRig {
     const [command, ...args] = [
       ...under,
       process.execPath,
-      '--import',
-      './scripts/typescript.mjs',
       ...(clockShift === 0 ? [] : ['--import', wrongClock(clockShift)]),
-      'test/support/rig/app.ts',
+      '.children/test/support/rig/app.js',
     ];
     const app = new RigApp(new Child(args, { command, cwd: projectRoot, env: this.environment(host, appOptions) }));
     this.apps.push(app);
