@@ -15,8 +15,10 @@ function slotOf({ what }: Effect): number {
   return Date.parse(what.split(' ').at(-1) ?? '');
 }
 
+/** The slot of each job. One whose process was killed in the middle of it has run again, and is still one job. */
 async function slots(rig: Rig): Promise<readonly number[]> {
-  return (await notes(rig)).map(slotOf).toSorted((a, b) => a - b);
+  const jobs = new Map((await notes(rig)).map((effect) => [effect.jobId, slotOf(effect)]));
+  return [...jobs.values()].toSorted((a, b) => a - b);
 }
 
 /** All seconds from the first to the last one. */
