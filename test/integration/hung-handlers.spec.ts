@@ -88,9 +88,18 @@ forEachDatabase(
       await queue.start();
       await until(() => starts === 1);
 
-      elapsed = 300_001;
+      // The heartbeat may take the leap for a lost lease before the upkeep has looked; then the job runs again, and so does the leap.
+      let leaps = 0;
+      const leap = (): void => {
+        if (leaps === starts) return;
+        leaps = starts;
+        elapsed += 300_001;
+      };
       const line = `warn: persistent job 'long' (${id}) has been running for 5m; give its handler a timeout if it may hang`;
-      await until(() => sink.lines.includes(line));
+      await until(() => {
+        leap();
+        return sink.lines.includes(line);
+      });
       await queue.stop();
       expect(sink.lines.filter((one) => one === line)).toHaveLength(1);
     });
