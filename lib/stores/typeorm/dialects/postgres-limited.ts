@@ -13,7 +13,6 @@ import {
   type LockedSteps,
 } from '../limited-claim.js';
 import type { Row } from '../job-row.js';
-import { errorField } from '../retry.js';
 import type { SqlNames } from '../table-name.js';
 import { claimedJob } from './postgres-claimed.js';
 import { claimTheseStatement, exchangeStatement } from './postgres-exchange.js';
@@ -25,8 +24,8 @@ import {
   lookAtLimitsStatement,
   saveLimitsStatement,
 } from './postgres-limits.js';
-import { inPgTransaction, type PgPool, type PgQueryable, type PgResult } from './postgres-pool.js';
-import type { PgStatement } from './postgres-values.js';
+import { isLockNotAvailable } from './postgres-passing.js';
+import { inPgTransaction, say, type PgPool, type PgQueryable } from './postgres-pool.js';
 
 export interface PostgresLimitedParts {
   readonly names: SqlNames;
@@ -42,7 +41,6 @@ export interface PostgresLimitedParts {
  */
 const begin =
   'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 1000; SET LOCAL idle_in_transaction_session_timeout = 5000';
-const lockNotAvailable = '55P03';
 
 /** Claims jobs of types with limits: a transaction for each type, whose statements each see what was committed before the lock was had. */
 export function claimLimitedJobs(
@@ -60,7 +58,7 @@ export function claimLimitedJobs(
         const inTransaction = (client: PgQueryable) => work(new PgLockedSteps(client, names, keylessLooks));
         return await retried(() => inPgTransaction(pool, inTransaction, begin));
       } catch (error) {
-        if (errorField(error, 'code') === lockNotAvailable) return undefined;
+        if (isLockNotAvailable(error)) return undefined;
         throw error;
       }
     },
@@ -116,8 +114,4 @@ class PgLockedSteps implements LockedSteps {
     await say(this.client, createLimitsStatement(limits, type));
     return this.lockRow(type);
   }
-}
-
-function say(client: PgQueryable, { text, values }: PgStatement): Promise<PgResult> {
-  return client.query(text, values);
 }

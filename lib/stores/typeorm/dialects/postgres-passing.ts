@@ -12,5 +12,9 @@ export function isPassing(error: unknown): boolean {
 
 /** Also that somebody's open transaction holds a key: the next try may find it over. */
 export function isPassingWait(error: unknown): boolean {
-  return isPassing(error) || errorField(error, 'code') === lockNotAvailable;
+  return isPassing(error) || isLockNotAvailable(error);
+}
+
+export function isLockNotAvailable(error: unknown): boolean {
+  return errorField(error, 'code') === lockNotAvailable;
 }
