@@ -62,7 +62,7 @@ function ownOptions(app: DataSourceOptions, connections: number): DataSourceOpti
     logNotifications: false,
     maxQueryExecutionTime: undefined,
     poolSize: connections,
-    poolErrorHandler: ignoreIdleError,
+    poolErrorHandler: ignoreError,
     ...driverOptions(app.type, given, connections),
   });
 }
@@ -90,7 +90,7 @@ function postgresExtra(given: Bag, connections: number): Bag {
     allowExitOnIdle: true,
     keepAlive: true,
     query_timeout: answerMs,
-    verify: verifyWithoutJit(given['verify']),
+    verify: withoutJit(given['verify']),
   };
 }
 
@@ -98,14 +98,19 @@ type Verify = (client: PgConnection, done: (error?: unknown) => void) => void;
 
 interface PgConnection {
   query(text: string): Promise<unknown>;
+  on(event: 'error', listener: () => void): unknown;
 }
 
 /**
  * What `pg` does with each new connection before its first use. The server would compile a claim from many types, whose cost it overrates,
  * for seconds, to run it for a millisecond. A server that knows no such setting has nothing to compile.
+ *
+ * From here on the connection's own errors are heard: the pool hears them only while the connection is idle, and one that nobody hears
+ * ends the process. Whoever uses the connection learns the same from the statement that fails.
  */
-function verifyWithoutJit(given: unknown): Verify {
+function withoutJit(given: unknown): Verify {
   return (client, done) => {
+    client.on('error', ignoreError);
     const goOn = (): void => {
       if (typeof given === 'function') (given as Verify)(client, done);
       else done();
@@ -130,8 +135,8 @@ function mysqlExtra(given: Bag, connections: number): Bag {
   };
 }
 
-/** The pool has dropped that connection already, and opens another when it is needed. */
-function ignoreIdleError(): void {}
+/** The pool drops a connection that is broken, and opens another when it is needed. */
+function ignoreError(): void {}
 
 function isBag(value: unknown): value is Bag {
   return typeof value === 'object' && value !== null;

@@ -7,6 +7,13 @@ import { forEachDatabase, type TestDatabase } from '../../support/databases.js';
 import { claim, claimed, settle, StoreRig } from '../../support/store-rig.js';
 import { until } from '../../support/until.js';
 
+/** A client of pg, as its option `verify` gets it. */
+interface FreshClient {
+  readonly connection: { readonly stream: { destroy(error: Error): unknown } };
+  readonly connectionParameters: { readonly application_name?: string };
+  query(text: string): Promise<unknown>;
+}
+
 /** Ends every connection of this database but that of the DataSource itself, as a restart of the server would. */
 async function endConnections(admin: DataSource, database: TestDatabase): Promise<number> {
   if (database.name === 'postgres') {
@@ -144,6 +151,22 @@ forEachDatabase(
       expect(await app.query('SHOW jit')).toEqual([{ jit: 'on' }]);
       expect(verified).toBe(2);
       await closeOwnDataSource(own);
+    });
+
+    it('a connection that breaks before its first use is an error of the statement that wanted it, and ends no process', async () => {
+      if (database.name !== 'postgres') return;
+      let ended = 0;
+      const verify = (client: FreshClient, done: (error?: unknown) => void): void => {
+        if (client.connectionParameters.application_name !== 'nestjs-jobs') return done();
+        ended += 1;
+        client.query('SELECT pg_sleep(60)').then(() => done(), done);
+        client.connection.stream.destroy(new Error('broken on purpose'));
+      };
+      const app = await database.connect({ extra: { verify } });
+
+      await expect(openOwnDataSource(app, 1)).rejects.toThrow('broken on purpose');
+
+      expect(ended).toBe(1);
     });
   },
   ['postgres', 'mysql'],

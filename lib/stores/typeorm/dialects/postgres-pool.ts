@@ -26,7 +26,6 @@ export interface PgClient extends PgQueryable {
   connect(): Promise<unknown>;
   end(): Promise<void>;
   on(event: 'error' | 'end' | 'notification', listener: (event: unknown) => void): unknown;
-  removeListener(event: 'error', listener: (event: unknown) => void): unknown;
 }
 
 export interface PgPoolClient extends PgClient {
@@ -59,14 +58,10 @@ export async function inPgTransaction<T>(
   begin = plainBegin,
 ): Promise<T> {
   const client = await pool.connect();
-  // What it says here, the statement under way says too; unheard it would end the process.
-  const ignore = (): void => {};
-  client.on('error', ignore);
   try {
     await client.query(begin);
     const result = await run(client);
     await client.query('COMMIT');
-    client.removeListener('error', ignore);
     client.release();
     return result;
   } catch (error) {
