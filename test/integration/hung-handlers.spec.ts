@@ -46,7 +46,8 @@ forEachDatabase(
       await until(() => app.get(Hands).done === 5);
 
       const rig = new QueueRig(dataSource);
-      await until(async () => (await rig.rows("status = 'failed'")).length === 2);
+      // The quick ones are gone once the store has heard of them.
+      await until(async () => (await rig.rows()).every((row) => row.status === 'failed'));
       expect((await rig.rows()).map((row) => row.last_error)).toEqual([
         'timed out after 200 ms',
         'timed out after 200 ms',

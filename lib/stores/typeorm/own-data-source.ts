@@ -8,6 +8,16 @@ export const answerMs = 30_000;
 const connectMs = 10_000;
 const idleMs = 10_000;
 const closeMs = 2_000;
+/** The server would compile a claim from many types, whose cost it overrates, for seconds, to run it for a millisecond. */
+const withoutJit = 'SET jit = off';
+
+/** Names of settings of the server, with their values. */
+export type StartUp = Readonly<Record<string, string>>;
+
+interface OwnParts {
+  readonly connections: number;
+  readonly startUp: StartUp | undefined;
+}
 
 /** An object by whose keys one may ask; what a driver's options are made of. */
 type Bag = Readonly<Record<string, unknown>>;
@@ -17,11 +27,12 @@ type Bag = Readonly<Record<string, unknown>>;
  * gets its heartbeat through when handlers hold the whole pool of the app, and its statements into no log.
  *
  * It has no entities, subscribers or migrations, and never synchronizes or drops anything. With replication it goes to the master.
+ *
+ * @param startUp PostgreSQL: settings with which each connection begins. Without them it switches JIT off by a statement.
  */
-export async function openOwnDataSource(app: DataSource, connections: number): Promise<DataSource> {
-  const own = new DataSource(ownOptions(app.options, connections));
-  await own.initialize();
-  return own;
+export async function openOwnDataSource(app: DataSource, connections: number, startUp?: StartUp): Promise<DataSource> {
+  const own = new DataSource(ownOptions(app.options, { connections, startUp }));
+  return own.initialize();
 }
 
 /**
@@ -41,7 +52,7 @@ export async function closeOwnDataSource(own: DataSource | Promise<DataSource>):
   await Promise.race([closed, overdue]).finally(() => stopTimer());
 }
 
-function ownOptions(app: DataSourceOptions, connections: number): DataSourceOptions {
+function ownOptions(app: DataSourceOptions, parts: OwnParts): DataSourceOptions {
   const options: Bag = { ...app };
   const { replication } = options;
   const master = isBag(replication) && isBag(replication['master']) ? replication['master'] : {};
@@ -61,25 +72,25 @@ function ownOptions(app: DataSourceOptions, connections: number): DataSourceOpti
     logger: undefined,
     logNotifications: false,
     maxQueryExecutionTime: undefined,
-    poolSize: connections,
+    poolSize: parts.connections,
     poolErrorHandler: ignoreError,
-    ...driverOptions(app.type, given, connections),
+    ...driverOptions(app.type, given, parts),
   });
 }
 
-function driverOptions(type: DataSourceOptions['type'], given: Bag, connections: number): Bag {
-  if (type === 'postgres') return { extra: postgresExtra(given, connections) };
+function driverOptions(type: DataSourceOptions['type'], given: Bag, parts: OwnParts): Bag {
+  if (type === 'postgres') return { extra: postgresExtra(given, parts) };
   return {
     charset: 'utf8mb4',
     flags: undefined,
     debug: false,
     trace: false,
     multipleStatements: false,
-    extra: mysqlExtra(given, connections),
+    extra: mysqlExtra(given, parts.connections),
   };
 }
 
-function postgresExtra(given: Bag, connections: number): Bag {
+function postgresExtra(given: Bag, { connections, startUp }: OwnParts): Bag {
   return {
     connectionTimeoutMillis: connectMs,
     ...given,
@@ -90,7 +101,8 @@ function postgresExtra(given: Bag, connections: number): Bag {
     allowExitOnIdle: true,
     keepAlive: true,
     query_timeout: answerMs,
-    verify: withoutJit(given['verify']),
+    ...(startUp === undefined ? {} : { options: startUpText(given['options'], startUp) }),
+    verify: heard(given['verify'], startUp === undefined ? withoutJit : undefined),
   };
 }
 
@@ -102,21 +114,26 @@ interface PgConnection {
 }
 
 /**
- * What `pg` does with each new connection before its first use. The server would compile a claim from many types, whose cost it overrates,
- * for seconds, to run it for a millisecond. A server that knows no such setting has nothing to compile.
- *
- * From here on the connection's own errors are heard: the pool hears them only while the connection is idle, and one that nobody hears
- * ends the process. Whoever uses the connection learns the same from the statement that fails.
+ * What `pg` does with each new connection before its first use. From then on the connection's own errors are heard: the pool hears them
+ * only while the connection is idle, and one that nobody hears ends the process. Whoever uses the connection learns the same from the
+ * statement that fails.
  */
-function withoutJit(given: unknown): Verify {
+function heard(given: unknown, statement: string | undefined): Verify {
   return (client, done) => {
     client.on('error', ignoreError);
     const goOn = (): void => {
       if (typeof given === 'function') (given as Verify)(client, done);
       else done();
     };
-    client.query('SET jit = off').then(goOn, goOn);
+    if (statement === undefined) goOn();
+    else client.query(statement).then(goOn, goOn);
   };
+}
+
+/** As the server takes it with the first message of a connection. */
+function startUpText(given: unknown, startUp: StartUp): string {
+  const ours = Object.entries(startUp).map(([name, value]) => `-c ${name}=${value}`);
+  return [...(typeof given === 'string' ? [given] : []), ...ours].join(' ');
 }
 
 function mysqlExtra(given: Bag, connections: number): Bag {

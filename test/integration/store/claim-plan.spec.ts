@@ -7,16 +7,14 @@ import {
   pendingTypesStatement as mysqlPendingTypes,
   prunableStatements,
 } from '../../../lib/stores/typeorm/dialects/mysql-upkeep.js';
-import {
-  exchangeStatement,
-  pendingTypesStatement as postgresPendingTypes,
-} from '../../../lib/stores/typeorm/dialects/postgres-exchange.js';
+import { exchangeStatement } from '../../../lib/stores/typeorm/dialects/postgres-exchange.js';
 import {
   disownStatement,
   pruneStatement,
   foreignClaimsStatement,
   recoverStatement,
 } from '../../../lib/stores/typeorm/dialects/postgres-statements.js';
+import { pendingTypesStatement as postgresPendingTypes } from '../../../lib/stores/typeorm/dialects/postgres-streams.js';
 import { SqliteStatements } from '../../../lib/stores/typeorm/dialects/sqlite-statements.js';
 import type { SqliteHandle } from '../../../lib/stores/typeorm/dialects/sqlite-handle.js';
 import { aJob, someJobs } from '../../support/a-job.js';

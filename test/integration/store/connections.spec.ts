@@ -159,7 +159,8 @@ forEachDatabase(
       const verify = (client: FreshClient, done: (error?: unknown) => void): void => {
         if (client.connectionParameters.application_name !== 'nestjs-jobs') return done();
         ended += 1;
-        client.query('SELECT pg_sleep(60)').then(() => done(), done);
+        const fail = (error: unknown): void => done(error);
+        void client.query('SELECT pg_sleep(60)').catch(fail);
         client.connection.stream.destroy(new Error('broken on purpose'));
       };
       const app = await database.connect({ extra: { verify } });

@@ -3,7 +3,7 @@ import type { ClaimRequest } from '../../job-store.js';
 import { mostDueSeen, type KeySource } from '../../key-line.js';
 import type { TableNames } from '../admin/sql-text.js';
 import { keyPhase, standsInLine } from '../migrations/0001-create-jobs.js';
-import { isRunning, streamParts } from './postgres-exchange.js';
+import { isRunning, streamParts } from './postgres-streams.js';
 import { pgMoment, pgMomentPart, PgValues, type PgStatement } from './postgres-values.js';
 
 /** The keys of the jobs that have been due for the longest time, of those that a claim could take. */

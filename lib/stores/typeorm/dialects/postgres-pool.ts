@@ -12,6 +12,8 @@ export interface PgResult {
 export interface PgQuery {
   readonly text: string;
   readonly values: readonly unknown[];
+  /** Under which the server keeps it for this connection. */
+  readonly name?: string;
   /** Milliseconds without an answer after which the client gives up. */
   readonly query_timeout?: number;
 }

@@ -26,9 +26,8 @@ import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
-import { besideHeart, Heart, heartbeatAnswerMs } from '../heart.js';
 import { KeylessLooks } from '../keyless-looks.js';
-import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
+import { besideHeart, heartbeatAnswerMs } from '../own-connection.js';
 import { RunnerTransaction } from '../runner-transaction.js';
 import { retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
@@ -39,20 +38,14 @@ import { PostgresBatches } from './postgres-batches.js';
 import { pruneSlotsStatement } from './postgres-admission-statements.js';
 import { channelOf } from './postgres-channel.js';
 import { claimedJob } from './postgres-claimed.js';
-import { exchangeStatement, pendingTypesStatement } from './postgres-exchange.js';
+import { exchangeStatement } from './postgres-exchange.js';
+import { pendingTypesStatement } from './postgres-streams.js';
 import { PostgresWrites } from './postgres-writes.js';
 import { claimLimitedJobs } from './postgres-limited.js';
+import { PostgresConnections } from './postgres-connections.js';
 import { isPassing, isPassingWait } from './postgres-passing.js';
 import { PostgresListener } from './postgres-listener.js';
-import {
-  clientOf,
-  inPgTransaction,
-  say,
-  postgresPool,
-  type PgPool,
-  type PgQueryable,
-  type PgResult,
-} from './postgres-pool.js';
+import { clientOf, inPgTransaction, say, type PgPool, type PgQueryable, type PgResult } from './postgres-pool.js';
 import { findPostgresSchema, postgresSchemaAccess } from './postgres-schema.js';
 import {
   cancelledStatement,
@@ -97,13 +90,11 @@ export class PostgresDialect implements SqlDialect {
       admit: (client, jobs) => admitWithin({ client, committed: this.openPool() }, this.admission(), jobs),
     },
   });
-  private own: DataSource | undefined;
-  private pool: PgPool | undefined;
+  private readonly connections: PostgresConnections;
   private names: SqlNames;
   private readonly inserts: Turnstile;
   /** Beside the other inserts: one that waits for somebody's open transaction must not hold them up. */
   private readonly keyed = new Turnstile(1);
-  private readonly heart: Heart<PgPool>;
   private readonly keylessLooks = new KeylessLooks();
 
   constructor(
@@ -112,16 +103,15 @@ export class PostgresDialect implements SqlDialect {
   ) {
     this.names = sqlNames(settings.name, '"');
     this.inserts = new Turnstile(besideHeart(settings.connections) - 1);
-    this.heart = new Heart(app, postgresPool);
+    this.connections = new PostgresConnections(app, settings.connections);
   }
 
   async open(): Promise<void> {
-    await this.close();
+    await this.connections.open();
     this.names = sqlNames(this.settings.name, '"');
-    this.own = await openOwnDataSource(this.app, besideHeart(this.settings.connections));
-    this.pool = postgresPool(this.own);
-    await ensureSchema(this.settings.schema, postgresSchemaAccess(this.pool), this.names);
-    const schema = await findPostgresSchema(this.pool, this.names);
+    const pool = this.openPool();
+    await ensureSchema(this.settings.schema, postgresSchemaAccess(pool), this.names);
+    const schema = await findPostgresSchema(pool, this.names);
     if (schema !== undefined) this.names = sqlNames({ ...this.settings.name, schema }, '"');
   }
 
@@ -130,7 +120,8 @@ export class PostgresDialect implements SqlDialect {
     const [first] = chunks;
     if (first === undefined) return;
     await this.inserts.pass(async () => {
-      if (chunks.length === 1) await this.run(this.insertOf(first));
+      const statement = this.insertOf(first);
+      if (chunks.length === 1) await this.retried(() => this.connections.insert(statement));
       else await this.retried(() => inPgTransaction(this.openPool(), (client) => this.insertOn(client, jobs)));
     });
   }
@@ -151,7 +142,8 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
-    const { rows } = await this.run(exchangeStatement(this.names, request));
+    const statement = exchangeStatement(this.names, request);
+    const { rows } = await this.retried(() => this.connections.exchange(statement));
     const isLost = (row: (typeof rows)[number]): boolean => row['job_type'] === null;
     const lost = rows.filter(isLost).map((row) => ({ id: toText(row['id']), token: toText(row['claim_token']) }));
     return {
@@ -167,7 +159,7 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
-    const pool = this.settings.connections === 1 ? this.openPool() : await this.heart.way();
+    const pool = await this.connections.forHeartbeats();
     const query = { ...extendStatement(this.names.table, leases, leaseMs), query_timeout: heartbeatAnswerMs(leaseMs) };
     const { rows } = await this.retried(() => pool.query(query));
     const kept = new Set(rows.map((row) => row['token']));
@@ -232,17 +224,14 @@ export class PostgresDialect implements SqlDialect {
 
   listen(wake: () => void): () => Promise<void> {
     const { isNotifying, warn } = this.settings;
-    if (!isNotifying || this.pool === undefined) return async () => {};
-    const listener = new PostgresListener({ pool: this.pool, channel: channelOf(this.names.name), wake, warn });
+    if (!isNotifying || !this.connections.isOpen) return async () => {};
+    const listener = new PostgresListener({ pool: this.openPool(), channel: channelOf(this.names.name), wake, warn });
     listener.start();
     return () => listener.stop();
   }
 
-  async close(): Promise<void> {
-    const { own } = this;
-    this.own = undefined;
-    this.pool = undefined;
-    await Promise.all([own === undefined ? undefined : closeOwnDataSource(own), this.heart.close()]);
+  close(): Promise<void> {
+    return this.connections.close();
   }
 
   private async cancelledAmong(pool: PgPool, leases: readonly Lease[]): Promise<readonly Row[]> {
@@ -286,7 +275,6 @@ export class PostgresDialect implements SqlDialect {
   }
 
   private openPool(): PgPool {
-    if (this.pool === undefined) throw new Error('the store is not open');
-    return this.pool;
+    return this.connections.pool();
   }
 }

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { closeOwnDataSource, openOwnDataSource } from './own-data-source.js';
+import { closeOwnDataSource, openOwnDataSource, type StartUp } from './own-data-source.js';
 
 interface Opened<T> {
   readonly own: DataSource;
@@ -7,18 +7,19 @@ interface Opened<T> {
 }
 
 /**
- * A connection for heartbeats only, opened when there is a first lease to extend.
+ * A connection for one purpose only, opened when it is first needed.
  *
- * Connections can go silent without an end, and whatever waits on one holds it for its whole time-out. Were they shared, a few such
- * statements would keep every heartbeat from the database, and leases would end although a new connection would work.
+ * Heartbeats have one: connections can go silent without an end, and whatever waits on one holds it for its whole time-out. Were they
+ * shared, a few such statements would keep every heartbeat from the database, and leases would end although a new connection would work.
  */
-export class Heart<T> {
+export class OwnConnection<T> {
   private opening: Promise<Opened<T>> | undefined;
 
   /** @param wayOf How the dialect reaches the database through a DataSource. */
   constructor(
     private readonly app: DataSource,
     private readonly wayOf: (own: DataSource) => T,
+    private readonly startUp?: StartUp,
   ) {}
 
   async way(): Promise<T> {
@@ -38,12 +39,12 @@ export class Heart<T> {
   }
 
   private async open(): Promise<Opened<T>> {
-    const own = await openOwnDataSource(this.app, 1);
+    const own = await openOwnDataSource(this.app, 1, this.startUp);
     return { own, way: this.wayOf(own) };
   }
 }
 
-/** How many of these connections are left for everything else. */
+/** How many of these connections are left for everything else, when heartbeats have theirs. */
 export function besideHeart(connections: number): number {
   return Math.max(1, connections - 1);
 }

@@ -1,0 +1,91 @@
+import type { DataSource } from 'typeorm';
+import { besideHeart, OwnConnection } from '../own-connection.js';
+import { closeOwnDataSource, type StartUp } from '../own-data-source.js';
+import { openPostgres } from './postgres-direct.js';
+import { postgresPool, say, type PgPool, type PgResult } from './postgres-pool.js';
+import { PreparedStatements } from './postgres-prepared.js';
+import type { PgStatement } from './postgres-values.js';
+
+/**
+ * A plan that is kept must be right for every table to come, also when it is made while the table is empty and all ways cost nothing: by
+ * the index and in its order, and where two lists are compared, by a hash of one. What has no other way is sorted or nested all the same.
+ */
+export const laneStartUp: StartUp = {
+  jit: 'off',
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+  enable_nestloop: 'off',
+  enable_mergejoin: 'off',
+};
+
+type Say = (statement: PgStatement) => Promise<PgResult>;
+
+interface Opened {
+  readonly own: DataSource;
+  readonly pool: PgPool;
+  readonly insert: Say;
+  readonly exchange: Say;
+}
+
+/** The store's own connections, each for its purpose. */
+export class PostgresConnections {
+  private opened: Opened | undefined;
+  private readonly heart: OwnConnection<PgPool>;
+  private readonly lane: OwnConnection<PgPool>;
+
+  /** @param most How many but the ones for exchanges and for listening. */
+  constructor(
+    private readonly app: DataSource,
+    private readonly most: number,
+  ) {
+    this.heart = new OwnConnection(app, postgresPool);
+    this.lane = new OwnConnection(app, postgresPool, laneStartUp);
+  }
+
+  get isOpen(): boolean {
+    return this.opened !== undefined;
+  }
+
+  async open(): Promise<void> {
+    await this.close();
+    const { own, isDirect } = await openPostgres(this.app, besideHeart(this.most));
+    const pool = postgresPool(own);
+    const plain: Say = (statement) => say(pool, statement);
+    const prepared = (way: () => PgPool | Promise<PgPool>): Say => {
+      const statements = new PreparedStatements(way, () => pool);
+      return isDirect ? (statement) => statements.say(statement) : plain;
+    };
+    const insert = prepared(() => pool);
+    this.opened = { own, pool, insert, exchange: this.most > 1 ? prepared(() => this.lane.way()) : plain };
+  }
+
+  async close(): Promise<void> {
+    const { opened } = this;
+    this.opened = undefined;
+    await Promise.all([opened && closeOwnDataSource(opened.own), this.lane.close(), this.heart.close()]);
+  }
+
+  /** @throws Error when it is not open. */
+  pool(): PgPool {
+    return this.ways().pool;
+  }
+
+  async forHeartbeats(): Promise<PgPool> {
+    return this.most === 1 ? this.pool() : this.heart.way();
+  }
+
+  insert(statement: PgStatement): Promise<PgResult> {
+    return this.ways().insert(statement);
+  }
+
+  exchange(statement: PgStatement): Promise<PgResult> {
+    return this.ways().exchange(statement);
+  }
+
+  private ways(): Opened {
+    if (this.opened === undefined) throw new Error('the store is not open');
+    return this.opened;
+  }
+}
