@@ -2,8 +2,11 @@ import { Attempt, type AttemptParts } from '../execution/attempt.js';
 import type { ClaimedJob, Lease } from '../model/job.js';
 import type { ClaimRequest, ExchangeResult } from '../stores/job-store.js';
 import { batchesOf } from './batch-closer.js';
+import { ClaimMaker } from './claim-maker.js';
 import { Crew } from './crew.js';
 import { withDeadline } from './deadline.js';
+import { Flow } from './flow.js';
+import { Intake } from './intake.js';
 import { LimitedClaimer } from './limited-claimer.js';
 import { LoneRunner } from './lone-runner.js';
 import { LookAhead } from './look-ahead.js';
@@ -11,7 +14,7 @@ import { Loop } from './loop.js';
 import { Outage } from './outage.js';
 import { settlementsOf, Settler, type Ended } from './settler.js';
 import { Suspicion } from './suspicion.js';
-import { capTypes, takeOne, type CappedTypes } from './type-caps.js';
+import { capTypes, type CappedTypes } from './type-caps.js';
 import { Watch } from './watch.js';
 import type { WorkerParts, WorkerSettings } from './worker-parts.js';
 
@@ -25,10 +28,15 @@ const answerMs = 30_000;
  *
  * One loop exchanges with the store: each turn hands over the outcomes that have gathered and claims as many jobs as
  * there are free workers, plus a bounded look-ahead. While the statement is on its way, jobs that are at hand run and the
- * next outcomes gather. An idle worker sends one statement a poll; a lone job waits for nobody.
+ * next outcomes gather. An idle worker sends one statement a poll; a lone job waits for nobody. A second loop relieves the first where a long
+ * backlog of short jobs would have one of the two wait for the other all the time: the store for this process, or this process for the store.
  */
 export class Worker {
   private readonly loop = new Loop(() => this.turn());
+  private readonly relief = new Loop(() => this.reliefTurn());
+  private readonly flow: Flow;
+  private readonly claims: ClaimMaker;
+  private readonly intake: Intake;
   private readonly settler: Settler;
   private readonly crew: Crew;
   private readonly outage: Outage;
@@ -41,8 +49,6 @@ export class Worker {
   private readonly loneRunner: LoneRunner;
   private roundTripMs = 1;
   private isStopping = false;
-  /** Whether nothing was claimed since slots were kept for jobs with limits. */
-  private isHeldUp = false;
   /** Exchanges without an answer yet. */
   private underWay = 0;
   private readonly watch = new Watch();
@@ -60,9 +66,13 @@ export class Worker {
     this.settler = new Settler(events, keeper, clock, { meter, onStored });
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
+    this.flow = new Flow(() => parts.store.exchangesAtOnce ?? 1);
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());
     const isOver = (attempt: Attempt): boolean => keeper?.isOver(attempt) === true;
     this.crew = new Crew({ executor, settler: this.settler, clock, seat, isOver, onEnded: () => this.ended() });
+    this.claims = this.makeClaimMaker();
+    const { lookAhead, suspicion } = this;
+    this.intake = new Intake({ ...this.shared, lookAhead, suspicion, capped: () => this.capped(undefined) });
     this.limitedClaimer = this.makeLimitedClaimer();
     this.loneRunner = this.makeLoneRunner();
   }
@@ -71,6 +81,7 @@ export class Worker {
   start(slots: number): void {
     this.crew.open(slots);
     this.loop.start();
+    this.relief.start();
     this.limitedClaimer.start();
   }
 
@@ -120,8 +131,8 @@ export class Worker {
     const isSettled = (): boolean =>
       this.settler.size === 0 && this.underWay === 0 && this.limitedClaimer.isIdle && this.loneRunner.isIdle;
     await this.watch.until(isSettled, Math.max(0, endsAt - clock.monotonic()) + graceMs);
-    void this.loop.stop().then(() => this.watch.notify());
-    await this.watch.until(() => !this.loop.isActive, graceMs);
+    for (const loop of [this.loop, this.relief]) void loop.stop().then(() => this.watch.notify());
+    await this.watch.until(() => !this.loop.isActive && !this.relief.isActive, graceMs);
     this.settler.giveUp();
   }
 
@@ -141,6 +152,16 @@ export class Worker {
     const batch = this.settler.take(largestBatch);
     const claim = this.nextClaim();
     if (batch.length === 0 && claim === undefined) return this.restMs(0, claim);
+    return this.tried(batch, claim);
+  }
+
+  private async reliefTurn(): Promise<number> {
+    if (!this.flow.isOn || this.outage.isOn) return Infinity;
+    const claim = this.nextClaim();
+    return claim === undefined ? Infinity : this.tried(this.settler.take(largestBatch), claim);
+  }
+
+  private async tried(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<number> {
     try {
       const { claimed } = await this.exchange(batch, claim);
       return this.restMs(claimed.length, claim);
@@ -161,23 +182,31 @@ export class Worker {
     return 0;
   }
 
-  /** A job that was interrupted more often is a suspect: one more time, and it fails. */
-  private get mostInnocent(): number {
-    return Math.max(0, this.settings.maxInterruptions - 2);
-  }
-
   private async exchange(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<ExchangeResult> {
     this.underWay += 1;
     try {
       return await (claim === undefined
         ? this.trip(batch, claim)
-        : this.parts.desk.pass(() => this.trip(batch, claim)));
+        : this.parts.desk.pass(() => this.claimingTrip(batch, claim)));
     } catch (error) {
       this.settler.putBack(batch);
       throw error;
     } finally {
       this.underWay -= 1;
       this.watch.notify();
+    }
+  }
+
+  private async claimingTrip(batch: readonly Ended[], claim: ClaimRequest): Promise<ExchangeResult> {
+    let claimed: number | undefined;
+    this.flow.sent(claim);
+    try {
+      const result = await this.trip(batch, claim);
+      claimed = result.claimed.length;
+      return result;
+    } finally {
+      this.flow.answered(claim, claimed);
+      if (this.flow.isOn) this.relief.wake();
     }
   }
 
@@ -188,29 +217,13 @@ export class Worker {
     this.roundTripMs = clock.monotonic() - sentAt;
     this.settler.stored(batch, result.lost);
     this.crew.stored(batch);
-    this.admit(result.claimed, sentAt);
+    this.intake.admit(result.claimed, sentAt);
     return result;
   }
 
   /** A store whose leases never end is this process's own memory, which always answers. */
   private answer<T>(statement: Promise<T>): Promise<T> {
     return this.parts.keeper === undefined ? statement : withDeadline(statement, answerMs);
-  }
-
-  private admit(claimed: readonly ClaimedJob[], sentAt: number): void {
-    this.lookAhead.weigh(claimed);
-    const { caps } = this.capped(undefined);
-    for (const job of claimed) {
-      const isSuspect = job.interruptions > this.mostInnocent;
-      if (isSuspect) this.suspicion?.saw(this.parts.clock.monotonic());
-      const attempt = this.hold(job, sentAt);
-      // A job with a key may have to wait for another one: it goes back, and is claimed in the way of those.
-      if (job.key !== undefined) this.parts.learnKeyed(job.type);
-      // A type may lie in several streams, of which a claim takes the most from each.
-      if (job.key === undefined && takeOne(caps, job.type)) this.crew.admit(attempt, isSuspect);
-      else this.crew.giveBack(attempt);
-    }
-    this.crew.fill();
   }
 
   private hold(job: ClaimedJob, sentAt: number): Attempt {
@@ -221,35 +234,12 @@ export class Worker {
 
   private nextClaim(): ClaimRequest | undefined {
     if (this.isStopping) return undefined;
-    const now = this.parts.clock.monotonic();
-    const ahead = this.lookAhead.want(now, this.roundTripMs);
-    const { free, waiting, hasSuspect } = this.crew;
-    const isStocked = free <= 0 && waiting * 2 > ahead;
-    const limit = isStocked ? 0 : free + ahead;
-    this.isHeldUp = limit <= 0;
-    const { types, caps } = this.capped(this.parts.claimTypes());
-    const { queues } = this.settings;
-    if (types?.length === 0) return undefined;
-    // A stream is not held up for a suspect: that may come when the next jobs are at hand.
-    const mayWait = ahead > 0 ? isStocked : free > 0;
-    if (mayWait && !hasSuspect && this.suspicion?.isDue(now) === true) {
-      this.suspicion.asked(now);
-      return this.claim({ types, caps, queues, limit: 1, mostInterruptions: undefined });
-    }
-    const isCareful = hasSuspect || this.suspicion?.isAwake(now) === true;
-    return limit <= 0
-      ? undefined
-      : this.claim({ types, caps, queues, limit, mostInterruptions: isCareful ? this.mostInnocent : undefined });
+    return this.claims.next(this.parts.clock.monotonic(), this.roundTripMs);
   }
 
   private capped(types: readonly string[] | undefined): CappedTypes {
     const { limits, limited, held } = this.parts;
     return capTypes(types, { limits: limits(), limited: limited() }, held);
-  }
-
-  private claim(wanted: Omit<ClaimRequest, 'owner' | 'leaseMs'>): ClaimRequest {
-    const { owner, leaseMs } = this.settings;
-    return { ...wanted, owner, leaseMs };
   }
 
   private restMs(claimed: number, claim: ClaimRequest | undefined): number {
@@ -265,22 +255,30 @@ export class Worker {
   private ended(): void {
     this.lookAhead.count();
     this.loop.wake();
+    if (this.flow.isOn) this.relief.wake();
     if (this.crew.isKeeping) this.limitedClaimer.wake();
     this.watch.notify();
   }
 
   /** What those who claim beside the loop need as well. */
   private get shared() {
-    const { parts, settings, crew, mostInnocent } = this;
+    const { parts, settings, crew } = this;
+    const { mostInnocent } = this.claims;
     const hold = (job: ClaimedJob, sentAt: number): Attempt => this.hold(job, sentAt);
     const answer = <T>(statement: Promise<T>): Promise<T> => this.answer(statement);
     return { ...parts, settings, crew, mostInnocent, hold, answer };
   }
 
+  private makeClaimMaker(): ClaimMaker {
+    const { crew, flow, lookAhead, suspicion, settings } = this;
+    const capped = (): CappedTypes => this.capped(this.parts.claimTypes());
+    return new ClaimMaker({ crew, flow, lookAhead, suspicion, settings, capped });
+  }
+
   private makeLimitedClaimer(): LimitedClaimer {
     const onDone = (): void => {
       this.watch.notify();
-      if (this.isHeldUp || this.settler.size > 0) this.loop.wake();
+      if (this.claims.isHeldUp || this.settler.size > 0) this.loop.wake();
     };
     return new LimitedClaimer({ ...this.shared, isOut: () => this.outage.isOn, onDone });
   }

@@ -203,6 +203,9 @@ export interface JobStore extends JobUpkeep {
   /** Whether everything of the app happens on one connection, so that no transaction can be opened beside another one. */
   readonly hasOneConnection?: boolean;
 
+  /** How many exchanges of one worker it does at the same time, faster than one after the other. Known once it is open. Default 1. */
+  readonly exchangesAtOnce?: number;
+
   /** Gives back what `open` took. The caller's DataSource is not closed. */
   close(): Promise<void>;
 }

@@ -75,6 +75,10 @@ export class TypeOrmJobStore implements AdministeredStore {
     this.schedules = new TypeOrmSchedules(parts.dialect, () => this.wakeAll());
   }
 
+  get exchangesAtOnce(): number {
+    return this.parts.dialect.exchangesAtOnce ?? 1;
+  }
+
   async open(): Promise<void> {
     const { dataSource, dialect } = this.parts;
     if (!dataSource.isInitialized) {

@@ -419,6 +419,33 @@ describe('Engine', () => {
     expect(Math.max(...limits)).toBeLessThanOrEqual(54);
   });
 
+  it.each([1, 2])('drains a long backlog in %i exchanges at a time, and holds no more than its bound', async (most) => {
+    const { store, engine, on } = setUp({ prefetch: 400 });
+    Object.assign(store, { exchangesAtOnce: most });
+    const underWay = { now: 0, most: 0 };
+    let held = 0;
+    const exchange = store.exchange.bind(store);
+    store.exchange = async (request) => {
+      underWay.most = Math.max(underWay.most, (underWay.now += 1));
+      // A trip long enough for the jobs at hand to end meanwhile.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      const result = await exchange(request);
+      held = Math.max(held, store.held.size);
+      underWay.now -= 1;
+      return result;
+    };
+    on('quick', () => undefined);
+    for (let n = 0; n < 20_000; n++) store.add({ type: 'quick' });
+
+    engine.start(4);
+    await until(() => store.settled.length === 20_000, { within: 20_000 });
+
+    expect(underWay.most).toBe(most);
+    // Claimed, and ended without the store having heard of it yet.
+    expect(held).toBeLessThanOrEqual(2 * 404 + 400);
+    expect(new Set(store.settled.map(({ id }) => id)).size).toBe(20_000);
+  });
+
   it('gives back what it claimed ahead when the workers stay busy', async () => {
     const { store, engine, on } = setUp({ prefetch: 100 });
     on('short', () => undefined);

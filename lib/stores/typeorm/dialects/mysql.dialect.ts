@@ -24,7 +24,7 @@ import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
-import { besideHeart, heartbeatAnswerMs, OwnConnection } from '../own-connection.js';
+import { besideHeart, heartbeatAnswerMs, OwnConnections } from '../own-connections.js';
 import { KeylessLooks } from '../keyless-looks.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { RunnerTransaction } from '../runner-transaction.js';
@@ -90,7 +90,7 @@ export class MysqlDialect implements SqlDialect {
   private readonly inserts: Turnstile;
   /** Beside the other inserts: one that waits for somebody's open transaction must not hold them up. */
   private readonly keyed = new Turnstile(1);
-  private readonly heart: OwnConnection<MysqlConnections>;
+  private readonly heart: OwnConnections<MysqlConnections>;
   private readonly keylessLooks = new KeylessLooks();
 
   constructor(
@@ -109,7 +109,7 @@ export class MysqlDialect implements SqlDialect {
       transaction: (lane, work) => (lane === 'plain' ? this.inserts : this.keyed).pass(() => this.transaction(work)),
       admission: () => this.admission(),
     });
-    this.heart = new OwnConnection(app, (own) => new MysqlConnections(own));
+    this.heart = new OwnConnections(app, (own) => new MysqlConnections(own));
   }
 
   async open(): Promise<void> {

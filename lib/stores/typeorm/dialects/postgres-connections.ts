@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { besideHeart, OwnConnection } from '../own-connection.js';
+import { besideHeart, OwnConnections } from '../own-connections.js';
 import { closeOwnDataSource, type StartUp } from '../own-data-source.js';
 import { openPostgres } from './postgres-direct.js';
 import { postgresPool, say, type PgPool, type PgResult } from './postgres-pool.js';
@@ -19,6 +19,8 @@ export const laneStartUp: StartUp = {
   enable_nestloop: 'off',
   enable_mergejoin: 'off',
 };
+/** One statement for those who wait for its answer, and one that the server works on meanwhile. */
+const lanes = 2;
 
 type Say = (statement: PgStatement) => Promise<PgResult>;
 
@@ -27,25 +29,31 @@ interface Opened {
   readonly pool: PgPool;
   readonly insert: Say;
   readonly exchange: Say;
+  /** Whether exchanges have connections of their own. */
+  readonly hasLanes: boolean;
 }
 
 /** The store's own connections, each for its purpose. */
 export class PostgresConnections {
   private opened: Opened | undefined;
-  private readonly heart: OwnConnection<PgPool>;
-  private readonly lane: OwnConnection<PgPool>;
+  private readonly heart: OwnConnections<PgPool>;
+  private readonly lanes: OwnConnections<PgPool>;
 
   /** @param most How many but the ones for exchanges and for listening. */
   constructor(
     private readonly app: DataSource,
     private readonly most: number,
   ) {
-    this.heart = new OwnConnection(app, postgresPool);
-    this.lane = new OwnConnection(app, postgresPool, laneStartUp);
+    this.heart = new OwnConnections(app, postgresPool);
+    this.lanes = new OwnConnections(app, postgresPool, { connections: lanes, startUp: laneStartUp });
   }
 
   get isOpen(): boolean {
     return this.opened !== undefined;
+  }
+
+  get exchangesAtOnce(): number {
+    return this.opened?.hasLanes === true ? lanes : 1;
   }
 
   async open(): Promise<void> {
@@ -58,13 +66,14 @@ export class PostgresConnections {
       return isDirect ? (statement) => statements.say(statement) : plain;
     };
     const insert = prepared(() => pool);
-    this.opened = { own, pool, insert, exchange: this.most > 1 ? prepared(() => this.lane.way()) : plain };
+    const hasLanes = isDirect && this.most > 1;
+    this.opened = { own, pool, insert, exchange: hasLanes ? prepared(() => this.lanes.way()) : plain, hasLanes };
   }
 
   async close(): Promise<void> {
     const { opened } = this;
     this.opened = undefined;
-    await Promise.all([opened && closeOwnDataSource(opened.own), this.lane.close(), this.heart.close()]);
+    await Promise.all([opened && closeOwnDataSource(opened.own), this.lanes.close(), this.heart.close()]);
   }
 
   /** @throws Error when it is not open. */

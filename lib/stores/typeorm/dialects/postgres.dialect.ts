@@ -27,7 +27,7 @@ import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
 import { KeylessLooks } from '../keyless-looks.js';
-import { besideHeart, heartbeatAnswerMs } from '../own-connection.js';
+import { besideHeart, heartbeatAnswerMs } from '../own-connections.js';
 import { RunnerTransaction } from '../runner-transaction.js';
 import { retryPassing } from '../retry.js';
 import { sqlNames, type SqlNames } from '../table-name.js';
@@ -104,6 +104,10 @@ export class PostgresDialect implements SqlDialect {
     this.names = sqlNames(settings.name, '"');
     this.inserts = new Turnstile(besideHeart(settings.connections) - 1);
     this.connections = new PostgresConnections(app, settings.connections);
+  }
+
+  get exchangesAtOnce(): number {
+    return this.connections.exchangesAtOnce;
   }
 
   async open(): Promise<void> {

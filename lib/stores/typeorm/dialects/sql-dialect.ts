@@ -39,6 +39,8 @@ export interface SqlDialect {
   readonly admin: AdminSql;
   /** See `JobStore`. */
   readonly hasOneConnection: boolean;
+  /** How many exchanges go on at the same time, faster than one after the other. Default 1. */
+  readonly exchangesAtOnce?: number;
   /** For batches: several steps in one transaction. */
   readonly batches: BatchSql;
   /** Connections first, then the schema. May be called again after it threw. */

@@ -7,19 +7,19 @@ interface Opened<T> {
 }
 
 /**
- * A connection for one purpose only, opened when it is first needed.
+ * A connection for one purpose only, or a few, opened when the first is needed.
  *
  * Heartbeats have one: connections can go silent without an end, and whatever waits on one holds it for its whole time-out. Were they
  * shared, a few such statements would keep every heartbeat from the database, and leases would end although a new connection would work.
  */
-export class OwnConnection<T> {
+export class OwnConnections<T> {
   private opening: Promise<Opened<T>> | undefined;
 
   /** @param wayOf How the dialect reaches the database through a DataSource. */
   constructor(
     private readonly app: DataSource,
     private readonly wayOf: (own: DataSource) => T,
-    private readonly startUp?: StartUp,
+    private readonly more: { readonly connections?: number; readonly startUp?: StartUp } = {},
   ) {}
 
   async way(): Promise<T> {
@@ -39,7 +39,7 @@ export class OwnConnection<T> {
   }
 
   private async open(): Promise<Opened<T>> {
-    const own = await openOwnDataSource(this.app, 1, this.startUp);
+    const own = await openOwnDataSource(this.app, this.more.connections ?? 1, this.more.startUp);
     return { own, way: this.wayOf(own) };
   }
 }
