@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { PersistentJobQueue } from '../../lib/queues/persistent-job-queue.js';
-import { Snooze } from '../../lib/model/steering.js';
+import { Discard, Snooze } from '../../lib/model/steering.js';
 import { forEachDatabase } from '../support/databases.js';
 import { QueueRig } from '../support/queue-rig.js';
 import { until } from '../support/until.js';
@@ -111,6 +111,30 @@ forEachDatabase((database) => {
 
     expect(seen).toEqual(['0/1', '0/2', '0/3', '1/1', '1/1', '2/1', '2/2', '2/3', '3/1']);
     expect(diary.of('ada')).toEqual([0, 1, 3]);
+  });
+
+  it('lets one that waits for a retry hold up also one that was started before it', async () => {
+    const { queue, rig } = await alone();
+    const diary = new Diary();
+    const failures = [new Discard('never'), new Error('not yet')];
+    queue.register(
+      'order',
+      (order: Order) => {
+        const failure = failures.shift();
+        if (failure !== undefined) throw failure;
+        return diary.run(order);
+      },
+      { ...keyed, maxRetries: 1, backoff: { initial: 60_000, multiplier: 1 } },
+    );
+    const [first = ''] = await queue.enqueueMany(orders('ada', 2));
+    expect([await queue.tick(), await queue.tick()]).toEqual([true, true]);
+    await queue.retry(first);
+
+    expect(await queue.tick()).toBe(false);
+    await rig.set('next_run_at = 1', `id <> '${first}'`);
+    expect([await queue.tick(), await queue.tick()]).toEqual([true, true]);
+
+    expect(diary.of('ada')).toEqual([1, 0]);
   });
 
   it('lets one that was never started and is not due hold up nobody', async () => {

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { Row } from '../../../lib/stores/typeorm/job-row.js';
 import { sqlNames } from '../../../lib/stores/typeorm/table-name.js';
-import { candidatesStatement, streamsStatement } from '../../../lib/stores/typeorm/dialects/mysql-statements.js';
+import { candidatesStatement, streamsStatement } from '../../../lib/stores/typeorm/dialects/mysql-streams.js';
 import {
   expiredStatement,
   pendingTypesStatement as mysqlPendingTypes,

@@ -5,13 +5,8 @@ import { toClaimedJob, toText, type Row } from '../job-row.js';
 import type { ClaimTables } from '../admin/sql-text.js';
 import { capOf, compareDue, isInScope, openStreams, type Stream } from '../streams.js';
 import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
-import {
-  candidatesStatement,
-  claimStatement,
-  lockPendingStatement,
-  run,
-  streamsStatement,
-} from './mysql-statements.js';
+import { claimStatement, lockPendingStatement, run } from './mysql-statements.js';
+import { candidatesStatement, pausesStatement, streamsStatement } from './mysql-streams.js';
 import { pendingTypesStatement } from './mysql-upkeep.js';
 
 /**
@@ -21,6 +16,11 @@ import { pendingTypesStatement } from './mysql-upkeep.js';
 const mostSeen = 16_384;
 /** Bounds the lists in a statement. A worker that wants more asks again. */
 const mostClaimed = 2_048;
+
+/** A claim of at least so many jobs that brings as many is one of many to come. */
+const fullClaim = 100;
+/** For so long streams that were found are taken for all of them meanwhile, milliseconds. */
+const knownMs = 100;
 
 /** Due jobs to try for, as they were a moment ago. */
 export interface Candidates {
@@ -36,6 +36,8 @@ export interface Candidates {
  */
 export class MysqlClaimer {
   private look = 1;
+  private seen: { readonly types: string; readonly rows: readonly Row[]; readonly at: number } | undefined;
+  private isFlowing = false;
 
   constructor(
     private readonly connections: MysqlConnections,
@@ -58,8 +60,25 @@ export class MysqlClaimer {
 
   /** The streams that a claim may take from. */
   async streams(connection: MysqlConnection, { types, queues, caps }: ClaimRequest): Promise<readonly Stream[]> {
-    const { rows } = await run(connection, streamsStatement(this.names, types));
+    const rows = await this.streamRows(connection, types);
     return openStreams(rows).filter(({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0);
+  }
+
+  /**
+   * To find where a stream begins costs as much as a claim while jobs leave it fast: the server steps over each that is gone, until it has
+   * cleaned up. So while claims come back full one look lasts for a moment; a pause is heeded at once all the same.
+   */
+  private async streamRows(connection: MysqlConnection, types: readonly string[] | undefined): Promise<readonly Row[]> {
+    const asked = JSON.stringify(types);
+    const now = performance.now();
+    const { seen } = this;
+    if (this.isFlowing && seen?.types === asked && now - seen.at < knownMs) {
+      const { rows } = await run(connection, pausesStatement(this.names));
+      return [...seen.rows, ...rows];
+    }
+    const { rows } = await run(connection, streamsStatement(this.names, types));
+    this.seen = { types: asked, rows: rows.filter((row) => row['job_type'] !== null), at: now };
+    return rows;
   }
 
   async pendingTypes(connection: MysqlConnection): Promise<readonly string[]> {
@@ -93,6 +112,7 @@ export class MysqlClaimer {
   /** Says whether it is worth to look again, further: others were at the same jobs, and there are more. */
   isCrowdedOut(candidates: Candidates, claimed: readonly ClaimedJob[], { limit }: ClaimRequest): boolean {
     const isShort = claimed.length < Math.min(limit, mostClaimed);
+    this.isFlowing = !isShort && limit >= fullClaim;
     if (!isShort || !candidates.isCut) {
       if (!isShort) this.look = Math.max(1, this.look / 2);
       return false;
