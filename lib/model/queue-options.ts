@@ -77,7 +77,7 @@ export interface PersistentQueueOptions extends CommonQueueOptions {
   maxPayloadSize?: number;
   /** SQLite: how long to wait for a transaction that other code holds on the shared connection. Default 5 000. */
   transactionWait?: number;
-  /** PostgreSQL, MySQL: connections of our own, at most. Default 3. */
+  /** PostgreSQL, MySQL: connections of our own, at most; on PostgreSQL up to two that claim and one that listens come to it. Default 3. */
   connections?: number;
   /** PostgreSQL: wake other processes through NOTIFY. Default true. */
   notify?: boolean;

@@ -20,7 +20,7 @@ const mostClaimed = 2_048;
 /** A claim of at least so many jobs that brings as many is one of many to come. */
 const fullClaim = 100;
 /** For so long streams that were found are taken for all of them meanwhile, milliseconds. */
-const knownMs = 100;
+const knownMs = 200;
 
 /** Due jobs to try for, as they were a moment ago. */
 export interface Candidates {
