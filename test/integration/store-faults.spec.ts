@@ -57,6 +57,28 @@ forEachDatabase((database) => {
     expect(rig.sink.lines.filter((line) => line.includes('lost its claim'))).toEqual([]);
   });
 
+  it.each([
+    ['claims', claim, false],
+    ['claims whose answers get lost', claim, true],
+    ['acknowledgements', acknowledgement, false],
+    ['acknowledgements whose answers get lost', acknowledgement, true],
+  ])(
+    'in the middle of a long backlog failing %s cost no job and no second run',
+    async (_what, statement, isEffective) => {
+      const queue = await queueOf();
+      await enqueue(queue, 4_000);
+      await queue.start();
+      await until(() => runs.size > 1_000);
+
+      faults.fail({ statement, times: 3, error: 'connection', isDone: isEffective });
+      await until(isDone, { within: 30_000 });
+
+      expect(faults.hits).toBe(3);
+      expect(runs.size).toBe(4_000);
+      expect([...runs.values()].filter((count) => count > 1)).toEqual([]);
+    },
+  );
+
   it('while no acknowledgement can be stored other jobs are run', async () => {
     const queue = await queueOf();
     await queue.enqueue('work', 'first');
