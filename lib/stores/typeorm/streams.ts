@@ -29,13 +29,6 @@ export function compareDue(a: Row, b: Row): number {
   return toText(a['id']) < toText(b['id']) ? -1 : 1;
 }
 
-/** Of streams and of the slots of pauses, mixed, the streams that are not paused. */
-export function openStreams(rows: readonly Row[]): readonly Stream[] {
-  const slots = new Set(rows.map((row) => row['slot']).filter((slot) => typeof slot === 'string'));
-  const streams = rows.filter((row) => typeof row['job_type'] === 'string').map(toStream);
-  return slots.size === 0 ? streams : streams.filter((stream) => !isPaused(stream, slots));
-}
-
 export function isPaused({ type, queue }: Stream, slots: ReadonlySet<unknown>): boolean {
   return slots.has(pauseSlot({ kind: 'type', name: type })) || slots.has(pauseSlot({ kind: 'queue', name: queue }));
 }

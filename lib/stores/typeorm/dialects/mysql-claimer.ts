@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { ClaimedJob } from '../../../model/job.js';
 import type { ClaimRequest } from '../../job-store.js';
 import { toClaimedJob, toText, type Row } from '../job-row.js';
-import type { ClaimTables } from '../admin/sql-text.js';
-import { capOf, compareDue, isInScope, openStreams, type Stream } from '../streams.js';
+import type { SqlNames } from '../table-name.js';
+import { StreamChart, type Steps } from '../stream-chart.js';
+import { capOf, compareDue, isInScope, isPaused, toStream, type Stream } from '../streams.js';
 import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
-import { claimStatement, lockPendingStatement, run } from './mysql-statements.js';
-import { candidatesStatement, pausesStatement, streamsStatement } from './mysql-streams.js';
+import { claimStatement, lockPendingStatement, run, type MysqlStatement } from './mysql-statements.js';
+import { candidatesStatement, nextStreamsStatement, streamsStatement, toSteps } from './mysql-streams.js';
 import { pendingTypesStatement } from './mysql-upkeep.js';
 
 /**
@@ -16,11 +17,6 @@ import { pendingTypesStatement } from './mysql-upkeep.js';
 const mostSeen = 16_384;
 /** Bounds the lists in a statement. A worker that wants more asks again. */
 const mostClaimed = 2_048;
-
-/** A claim of at least so many jobs that brings as many is one of many to come. */
-const fullClaim = 100;
-/** For so long streams that were found are taken for all of them meanwhile, milliseconds. */
-const knownMs = 200;
 
 /** Due jobs to try for, as they were a moment ago. */
 export interface Candidates {
@@ -36,12 +32,11 @@ export interface Candidates {
  */
 export class MysqlClaimer {
   private look = 1;
-  private seen: { readonly types: string; readonly rows: readonly Row[]; readonly at: number } | undefined;
-  private isFlowing = false;
+  private readonly chart = new StreamChart();
 
   constructor(
     private readonly connections: MysqlConnections,
-    private readonly names: ClaimTables,
+    private readonly names: SqlNames,
   ) {}
 
   candidates(request: ClaimRequest): Promise<Candidates> {
@@ -60,25 +55,20 @@ export class MysqlClaimer {
 
   /** The streams that a claim may take from. */
   async streams(connection: MysqlConnection, { types, queues, caps }: ClaimRequest): Promise<readonly Stream[]> {
-    const rows = await this.streamRows(connection, types);
-    return openStreams(rows).filter(({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0);
-  }
-
-  /**
-   * To find where a stream begins costs as much as a claim while jobs leave it fast: the server steps over each that is gone, until it has
-   * cleaned up. So while claims come back full one look lasts for a moment; a pause is heeded at once all the same.
-   */
-  private async streamRows(connection: MysqlConnection, types: readonly string[] | undefined): Promise<readonly Row[]> {
-    const asked = JSON.stringify(types);
-    const now = performance.now();
-    const { seen } = this;
-    if (this.isFlowing && seen?.types === asked && now - seen.at < knownMs) {
-      const { rows } = await run(connection, pausesStatement(this.names));
-      return [...seen.rows, ...rows];
-    }
-    const { rows } = await run(connection, streamsStatement(this.names, types));
-    this.seen = { types: asked, rows: rows.filter((row) => row['job_type'] !== null), at: now };
-    return rows;
+    const paused = new Set<unknown>();
+    const ask = async (statement: MysqlStatement): Promise<readonly Row[]> => {
+      const { rows } = await run(connection, statement);
+      for (const { slot } of rows) if (slot !== null) paused.add(slot);
+      return rows.filter((row) => row['slot'] === null);
+    };
+    const lookAtAll = async (): Promise<readonly Stream[]> =>
+      (await ask(streamsStatement(this.names, types))).map(toStream);
+    const stepFrom = async (marks: readonly Stream[]): Promise<Steps> =>
+      toSteps(marks, await ask(nextStreamsStatement(this.names, marks)));
+    const found = await (types === undefined ? lookAtAll() : this.chart.streams(types, { lookAtAll, stepFrom }));
+    return found.filter(
+      (stream) => !isPaused(stream, paused) && isInScope(stream.queue, queues) && capOf(caps, stream.type) !== 0,
+    );
   }
 
   async pendingTypes(connection: MysqlConnection): Promise<readonly string[]> {
@@ -112,7 +102,6 @@ export class MysqlClaimer {
   /** Says whether it is worth to look again, further: others were at the same jobs, and there are more. */
   isCrowdedOut(candidates: Candidates, claimed: readonly ClaimedJob[], { limit }: ClaimRequest): boolean {
     const isShort = claimed.length < Math.min(limit, mostClaimed);
-    this.isFlowing = !isShort && limit >= fullClaim;
     if (!isShort || !candidates.isCut) {
       if (!isShort) this.look = Math.max(1, this.look / 2);
       return false;

@@ -2,7 +2,10 @@ import { JobState } from '../../../model/job-state.js';
 import type { ClaimRequest } from '../../job-store.js';
 import type { ClaimTables } from '../admin/sql-text.js';
 import { pausesType } from '../slot.js';
-import { capOf, type Stream } from '../streams.js';
+import type { Row } from '../job-row.js';
+import type { Steps } from '../stream-chart.js';
+import { capOf, toStream, type Stream } from '../streams.js';
+import type { SqlNames } from '../table-name.js';
 import { inList, mysqlNowMs, powerOfTwo, type MysqlStatement } from './mysql-statements.js';
 
 const { Pending } = JobState;
@@ -42,20 +45,49 @@ export function candidatesStatement(table: string, candidature: Candidature): My
  */
 export function streamsStatement(names: ClaimTables, types: readonly string[] | undefined): MysqlStatement {
   const { table } = names;
-  const pauses = pausesStatement(names);
   const list = inList(types ?? []);
   const chosen = types === undefined ? '' : ` AND job_type IN (${list.marks})`;
   return {
     text: `SELECT job_type, queue, priority, NULL AS slot FROM ${table} WHERE status = '${Pending}'${chosen}
       GROUP BY status, job_type, queue, priority
       UNION ALL
-      ${pauses.text}`,
+      SELECT ${pausesOf(names)}`,
     values: types === undefined ? [] : list.values,
   };
 }
 
+/**
+ * The next stream behind each of these, of its type, and what is paused. Two steps in the index for each: to the next priority of its queue, and
+ * to the next queue. There are not many lengths of the text, so that few are prepared.
+ */
+export function nextStreamsStatement(names: SqlNames, marks: readonly Stream[]): MysqlStatement {
+  const step = (rest: string): string =>
+    `(SELECT ? AS place, job_type, queue, priority, NULL AS slot FROM ${names.table} FORCE INDEX (${names.index('pending')})
+    WHERE status = '${Pending}' AND job_type = ? AND ${rest} LIMIT 1)`;
+  const next = [step('queue = ? AND priority > ? ORDER BY priority'), step('queue > ? ORDER BY queue, priority')];
+  const count = powerOfTwo(marks.length);
+  const filled = Array.from({ length: count }, (_unused, place) => Math.min(place, marks.length - 1));
+  return {
+    text: [...filled.flatMap(() => next), `SELECT NULL AS place, ${pausesOf(names)}`].join('\nUNION ALL '),
+    values: filled.flatMap((place) => {
+      const { type, queue, priority } = marks[place] as Stream;
+      return [String(place), type, queue, priority, String(place), type, queue];
+    }),
+  };
+}
+
+/** Of the two steps that were possible from a mark, the first in the order of the index. */
+export function toSteps(marks: readonly Stream[], rows: readonly Row[]): Steps {
+  const steps = new Map<Stream, Stream | undefined>(marks.map((mark) => [mark, undefined]));
+  for (const row of rows) {
+    const mark = marks[Number(row['place'])] as Stream;
+    const next = toStream(row);
+    if (steps.get(mark) === undefined || next.queue === mark.queue) steps.set(mark, next);
+  }
+  return steps;
+}
+
 /** What is paused, in the shape of streams. */
-export function pausesStatement({ slots }: ClaimTables): MysqlStatement {
-  const text = `SELECT NULL AS job_type, NULL AS queue, NULL AS priority, slot FROM ${slots} WHERE job_type = '${pausesType}'`;
-  return { text, values: [] };
+function pausesOf({ slots }: ClaimTables): string {
+  return `NULL AS job_type, NULL AS queue, NULL AS priority, slot FROM ${slots} WHERE job_type = '${pausesType}'`;
 }
