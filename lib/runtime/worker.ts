@@ -26,10 +26,10 @@ const answerMs = 30_000;
 /**
  * Claims jobs of one store and has them run, until it is stopped for good.
  *
- * One loop exchanges with the store: each turn hands over the outcomes that have gathered and claims as many jobs as
- * there are free workers, plus a bounded look-ahead. While the statement is on its way, jobs that are at hand run and the
- * next outcomes gather. An idle worker sends one statement a poll; a lone job waits for nobody. A second loop relieves the first where a long
- * backlog of short jobs would have one of the two wait for the other all the time: the store for this process, or this process for the store.
+ * One loop exchanges with the store: each turn hands over the outcomes that have gathered and claims as many jobs as there are free
+ * workers, plus a bounded look-ahead. Meanwhile jobs that are at hand run and the next outcomes gather. An idle worker sends one
+ * statement a poll; a lone job waits for nobody. A second loop relieves the first where a long backlog of short jobs would have one of the
+ * two wait for the other all the time: the store for this process, or this process for the store.
  */
 export class Worker {
   private readonly loop = new Loop(() => this.turn());
@@ -156,9 +156,12 @@ export class Worker {
   }
 
   private async reliefTurn(): Promise<number> {
-    if (!this.flow.isOn || this.outage.isOn) return Infinity;
-    const claim = this.nextClaim();
-    return claim === undefined ? Infinity : this.tried(this.settler.take(largestBatch), claim);
+    const claim = this.flow.isOn && !this.outage.isOn ? this.nextClaim() : undefined;
+    if (claim === undefined) return Infinity;
+    const restMs = await this.tried(this.settler.take(largestBatch), claim);
+    // What came back or goes back is seen to by the other loop, which may rest by now: above all when the worker stops.
+    this.loop.wake();
+    return restMs;
   }
 
   private async tried(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<number> {
@@ -233,8 +236,7 @@ export class Worker {
   }
 
   private nextClaim(): ClaimRequest | undefined {
-    if (this.isStopping) return undefined;
-    return this.claims.next(this.parts.clock.monotonic(), this.roundTripMs);
+    return this.isStopping ? undefined : this.claims.next(this.parts.clock.monotonic(), this.roundTripMs);
   }
 
   private capped(types: readonly string[] | undefined): CappedTypes {

@@ -446,6 +446,35 @@ describe('Engine', () => {
     expect(new Set(store.settled.map(({ id }) => id)).size).toBe(20_000);
   });
 
+  it.each([
+    [30, 3],
+    [3, 30],
+    [3, 100],
+  ])(
+    'stops with two exchanges under way, which take %i and %i ms, and leaves nothing behind',
+    async (firstMs, secondMs) => {
+      const { store, engine, told, on } = setUp({ prefetch: 400 });
+      Object.assign(store, { exchangesAtOnce: 2 });
+      let underWay = 0;
+      const exchange = store.exchange.bind(store);
+      store.exchange = async (request) => {
+        underWay += 1;
+        await new Promise((resolve) => setTimeout(resolve, underWay === 1 ? firstMs : secondMs));
+        underWay -= 1;
+        return exchange(request);
+      };
+      on('quick', () => undefined);
+      for (let n = 0; n < 50_000; n++) store.add({ type: 'quick' });
+      engine.start(4);
+      await until(() => underWay === 2, { within: 20_000 });
+
+      await engine.stop(1_000, 10);
+
+      expect(store.held.size).toBe(0);
+      expect(told).toEqual([]);
+    },
+  );
+
   it('gives back what it claimed ahead when the workers stay busy', async () => {
     const { store, engine, on } = setUp({ prefetch: 100 });
     on('short', () => undefined);
