@@ -91,9 +91,14 @@ export class MemoryJobMaker {
   private newJob({ type, payload, run, request }: GivenJob): NewJob {
     const { options, handler, payload: given } = request;
     const { maxRetries, handlers, context } = this.parts.options;
+    const carried = extractContext(context);
     const policy = mergePolicies(handler?.policy, handlers[type]);
+    if (options === undefined && carried === undefined && Object.keys(policy).length === 0) {
+      // A million may wait, and what nothing is said about takes room as well.
+      return { id: this.newId(), type, payload, run, maxRetries, delayMs: 0 };
+    }
     const parts = { options: resolveSubmitOptions(options), handler, policy, payload: given, maxRetries };
-    return { id: this.newId(), type, payload, run, context: extractContext(context), ...jobOptions(parts) };
+    return { id: this.newId(), type, payload, run, context: carried, ...jobOptions(parts) };
   }
 }
 
