@@ -16,8 +16,8 @@ export interface NewJob {
   readonly priority?: number | undefined;
   /** Milliseconds that an attempt may take, 0 for no limit; `undefined` leaves that to the handler and the queue. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds from now, by the store's clock, until the job is due. Ignored where `runAt` is given. */
-  readonly delayMs: number;
+  /** Milliseconds from now, by the store's clock, until the job is due. Ignored where `runAt` is given. Default 0. */
+  readonly delayMs?: number | undefined;
   /** Moment at which the job is due, epoch milliseconds. */
   readonly runAt?: number | undefined;
   /** Milliseconds from now, by the store's clock, after which no attempt starts. Ignored where `expiresAt` is given. */

@@ -95,7 +95,7 @@ export class MemoryJobMaker {
     const policy = mergePolicies(handler?.policy, handlers[type]);
     if (options === undefined && carried === undefined && Object.keys(policy).length === 0) {
       // A million may wait, and what nothing is said about takes room as well.
-      return { id: this.newId(), type, payload, run, maxRetries, delayMs: 0 };
+      return { id: this.newId(), type, payload, run, maxRetries };
     }
     const parts = { options: resolveSubmitOptions(options), handler, policy, payload: given, maxRetries };
     return { id: this.newId(), type, payload, run, context: carried, ...jobOptions(parts) };

@@ -194,7 +194,7 @@ export class TestJobs {
       queue: job.queue ?? 'default',
       priority: job.priority ?? 0,
       tags: job.tags ?? [],
-      runAt: job.runAt ?? this.clock.now() + job.delayMs,
+      runAt: job.runAt ?? this.clock.now() + (job.delayMs ?? 0),
       uniqueKey: job.uniqueKey,
       key: job.key,
       batchId: job.batchId,

@@ -81,7 +81,7 @@ export function replaceable(job: NewJob, now: number) {
   return {
     payload: job.payload,
     maxRetries: job.maxRetries,
-    runAt: job.runAt ?? now + job.delayMs,
+    runAt: job.runAt ?? now + (job.delayMs ?? 0),
     expiresAt: job.expiresAt ?? (job.expiresInMs === undefined ? undefined : now + job.expiresInMs),
     tags: job.tags,
   };

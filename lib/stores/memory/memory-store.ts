@@ -259,7 +259,7 @@ export class MemoryStore implements JobStore {
     return { job, dueAt: now + Math.max(0, this.waitOf(job)), attempts: 0, order: this.added++, expiresAt };
   }
 
-  private waitOf({ runAt, delayMs }: NewJob): number {
+  private waitOf({ runAt, delayMs = 0 }: NewJob): number {
     return runAt === undefined ? delayMs : runAt - this.clock.now();
   }
 

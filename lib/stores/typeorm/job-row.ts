@@ -83,7 +83,7 @@ export const heldMs = 4_000_000_000_000_000;
 const foreverHeldMs = 3_000_000_000_000_000;
 
 export function toNewRow(job: NewJob): NewRow {
-  const { id, type, payload, maxRetries, delayMs } = job;
+  const { id, type, payload, maxRetries, delayMs = 0 } = job;
   return {
     id,
     type,
