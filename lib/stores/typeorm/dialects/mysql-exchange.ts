@@ -22,11 +22,21 @@ export class MysqlExchange {
   async exchange({ settle, claim }: ExchangeRequest): Promise<ExchangeResult> {
     if (claim === undefined) return this.round(settle, async () => []);
     if (settle.length < manyOutcomes) return this.together(settle, claim);
-    const [settled, found] = await bothOf(
-      this.round(settle, async () => []),
-      this.together([], claim),
-    );
-    return { lost: settled.lost, claimed: found.claimed };
+    const [settled, found] = await Promise.allSettled([this.round(settle, async () => []), this.together([], claim)]);
+    if (found.status === 'rejected') throw found.reason;
+    if (settled.status === 'fulfilled') return { lost: settled.value.lost, claimed: found.value.claimed };
+    await this.giveBack(found.value.claimed);
+    throw settled.reason;
+  }
+
+  /** Nobody will hear of these claims. Should this fail as well, they are found under our name before the next claim. */
+  private async giveBack(claimed: readonly ClaimedJob[]): Promise<void> {
+    const released = claimed.map(({ id, token }) => ({
+      id,
+      token,
+      outcome: { kind: 'released', delayMs: 0 } as const,
+    }));
+    await this.round(released, async () => []).catch(() => undefined);
   }
 
   private async together(settle: readonly Settlement[], claim: ClaimRequest): Promise<ExchangeResult> {
@@ -96,11 +106,4 @@ export class MysqlExchange {
     }
     return settle.filter(({ token }) => !held.has(token)).map(({ id, token }) => ({ id, token }));
   }
-}
-
-/** Waits for both, also where one fails: a claim that is under way must not be taken for over. */
-async function bothOf<T>(one: Promise<T>, other: Promise<T>): Promise<readonly [T, T]> {
-  const ends = await Promise.allSettled([one, other]);
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  return Promise.all([one, other]);
 }
