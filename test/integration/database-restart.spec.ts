@@ -1,4 +1,4 @@
-import { isWanted } from '../support/databases.js';
+import { isRequired, isWanted } from '../support/databases.js';
 import { OwnServer } from '../support/own-server.js';
 import { Rig, type RigApp } from '../support/rig/rig.js';
 import { hasMariadb, hasPostgres } from '../support/server-engines.js';
@@ -11,7 +11,7 @@ const canRun = { postgres: await hasPostgres(), mysql: hasMariadb() };
 
 for (const name of (['postgres', 'mysql'] as const).filter(isWanted)) {
   // Not every machine can run a server of its own; the report names what was left out.
-  (canRun[name] ? describe : describe.skip)(`when ${name} is restarted`, () => {
+  (canRun[name] || isRequired() ? describe : describe.skip)(`when ${name} is restarted`, () => {
     let server: OwnServer;
     let rig: Rig;
     let app: RigApp;

@@ -4,6 +4,7 @@ import type { Outcome } from '../../../lib/model/outcome.js';
 import { BatchCloser, batchesOf } from '../../../lib/runtime/batch-closer.js';
 import type { BatchPage, BatchStore } from '../../../lib/stores/batch-store.js';
 import { until } from '../../support/until.js';
+import { aClaimedJob } from '../../support/a-job.js';
 
 /** Batches that are over or not, and what was asked about them. */
 class ScriptedBatches implements BatchStore {
@@ -167,17 +168,7 @@ describe('BatchCloser', () => {
 
 describe('batchesOf', () => {
   const ended = (outcome: Outcome, batchId?: string) => {
-    const job = {
-      id: 'j',
-      token: 't',
-      type: 'work',
-      payload: '',
-      attempts: 0,
-      maxRetries: 0,
-      interruptions: 0,
-      batchId,
-    };
-    const attempt = new Attempt(job, 0, { makeLogger: () => console });
+    const attempt = new Attempt(aClaimedJob({ batchId }), 0, { makeLogger: () => console });
     return { attempt, execution: { outcome }, endedAt: 0, isRepeat: false };
   };
 

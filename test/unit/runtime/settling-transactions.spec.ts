@@ -1,6 +1,6 @@
 import { Attempt } from '../../../lib/execution/attempt.js';
-import type { ClaimedJob } from '../../../lib/model/job.js';
 import { SettlingTransactions } from '../../../lib/runtime/settling-transactions.js';
+import { aClaimedJob } from '../../support/a-job.js';
 
 describe('SettlingTransactions', () => {
   const silent = { debug: () => undefined, log: () => undefined, warn: () => undefined, error: () => undefined };
@@ -21,16 +21,7 @@ describe('SettlingTransactions', () => {
       return Promise.resolve(transaction);
     };
     const transactions = new SettlingTransactions({ begin }, { now: () => now, monotonic: () => now });
-    const job: ClaimedJob = {
-      id: 'a',
-      token: 't',
-      type: 'work',
-      payload: '',
-      attempts: 0,
-      maxRetries: 0,
-      interruptions: 0,
-    };
-    const attempt = new Attempt(job, now, { makeLogger: () => silent });
+    const attempt = new Attempt(aClaimedJob(), now, { makeLogger: () => silent });
     attempt.startsBy = 120;
     attempt.onLate = () => void did.push('late');
     attempt.begin(now);

@@ -19,7 +19,8 @@ export interface OpenedPostgres {
 
 /**
  * Opens connections of our own. Poolers that share connections among clients refuse settings that come with the first message, or pass
- * over them: so settings that stay are given this way only, and where that fails the store lives without.
+ * over them: so settings that stay are given this way only. Where that fails, for whatever reason, the store lives without until it is
+ * opened again, and what else was wrong the second try says.
  */
 export async function openPostgres(app: DataSource, connections: number): Promise<OpenedPostgres> {
   const direct = await openOwnDataSource(app, connections, startUp).catch((error: unknown) => {
