@@ -16,6 +16,8 @@ const pageSize = 100;
 const chunk = 500;
 /** How often all open batches are looked at. A look that takes long, since they are many, is taken less often. */
 const sweepMs = 5_000;
+/** And while there are none. One that others make meanwhile is theirs to close, unless they die in between. */
+const quietSweepMs = 30_000;
 const longestSweepMs = 60_000;
 const sweepShare = 50;
 const failureRestMs = 1_000;
@@ -48,6 +50,8 @@ export class BatchCloser {
   private isAsleep = false;
   private sweptAt: number | undefined;
   private sweepRestMs = sweepMs;
+  /** The last sweep found no batch, and none was heard of since. */
+  private isQuiet = false;
   private prunedAt: number;
 
   constructor(private readonly parts: BatchCloserParts) {
@@ -58,6 +62,7 @@ export class BatchCloser {
   tell(ids: readonly string[]): void {
     if (ids.length === 0) return;
     for (const id of ids) this.waiting.add(id);
+    this.isQuiet = false;
     if (this.isAsleep) this.loop.wake();
   }
 
@@ -101,7 +106,7 @@ export class BatchCloser {
 
   private untilSweepMs(): number {
     if (this.sweptAt === undefined) return 0;
-    return this.sweptAt + this.sweepRestMs - this.parts.clock.monotonic();
+    return this.sweptAt + (this.isQuiet ? quietSweepMs : this.sweepRestMs) - this.parts.clock.monotonic();
   }
 
   private async look(): Promise<void> {
@@ -122,16 +127,19 @@ export class BatchCloser {
     const { batches, clock } = this.parts;
     this.sweptAt = clock.monotonic();
     let lookedMs = 0;
+    let found = 0;
     let after: string | undefined;
     do {
       const startedAt = clock.monotonic();
-      const { idle, next } = await this.answer(batches.page(after, pageSize));
+      const { idle, open, next } = await this.answer(batches.page(after, pageSize));
       // What is done about those that were found says nothing about the next look.
       lookedMs += clock.monotonic() - startedAt;
+      found += open;
       await this.closeEach(idle);
       after = next;
     } while (after !== undefined);
     this.sweepRestMs = Math.min(longestSweepMs, Math.max(sweepMs, lookedMs * sweepShare));
+    this.isQuiet = found === 0;
     await this.prune();
   }
 

@@ -15,6 +15,8 @@ const answerMs = 30_000;
 /** Between two chunks everybody else has his turn. */
 const breatherMs = 50;
 const intervalMs = 60_000;
+/** Where nothing was to be deleted: what has been kept for a day may be kept for some minutes more. */
+const idleIntervalMs = 300_000;
 
 /**
  * Deletes jobs past their retention, and throttles that are over, in small chunks with pauses. Processes that do so at the same time pass over each
@@ -40,12 +42,20 @@ export class Pruner {
       for (const state of endedStates) counts.push(await this.prune(state));
     } catch {
       // The worker meets an outage as well and reports it; whatever else it was, the next round tries again.
+      return restMs(intervalMs);
     }
-    return Math.max(...counts) >= chunk ? breatherMs : intervalMs * (0.75 + Math.random() / 2);
+    const most = Math.max(...counts);
+    if (most >= chunk) return breatherMs;
+    return restMs(most > 0 ? intervalMs : idleIntervalMs);
   }
 
   private async prune(state: EndedState): Promise<number> {
     const endedForMs = this.parts.keepMs[state] ?? Infinity;
     return withDeadline(this.parts.store.prune({ state, endedForMs, limit: chunk }), answerMs);
   }
+}
+
+/** Processes that started together should not delete together. */
+function restMs(aboutMs: number): number {
+  return aboutMs * (0.75 + Math.random() / 2);
 }

@@ -34,7 +34,7 @@ const longestStallMs = 3_000;
 const failureRestMs = 1_000;
 const failuresToReport = 30;
 /** Somebody may make the first one at run time, in another process. */
-const pollsWithoutSchedules = 10;
+const pollsWithoutSchedules = 30;
 /** Clocks are set and machines sleep, so nobody relies on one long timer. */
 const longestRestMs = 60_000;
 /** A schedule whose job could not be made is tried again after this, in milliseconds. */

@@ -248,7 +248,7 @@ export class Worker {
     if (this.settler.size > 0 || (claim !== undefined && claimed >= claim.limit)) return 0;
     if (this.crew.free <= 0 && this.crew.waiting === 0) return Infinity;
     // Processes that started together should not ask together for ever.
-    const restMs = this.settings.pollMs * (1 + Math.random() * 0.1);
+    const restMs = this.settings.pollMs * (1 + Math.random() * 0.2);
     const mayMissSuspect = claim?.mostInterruptions !== undefined && !this.crew.hasSuspect;
     const untilSuspectMs = this.suspicion?.untilDueMs(this.parts.clock.monotonic()) ?? 0;
     return mayMissSuspect ? Math.min(restMs, Math.max(1, untilSuspectMs)) : restMs;

@@ -13,6 +13,8 @@ export interface StoredBatch {
 export interface BatchPage {
   /** Those of which no job waits or runs. */
   readonly idle: readonly string[];
+  /** How many there are on this page, idle or not. */
+  readonly open: number;
   /** The last one that was looked at; `undefined` where there is none after it. */
   readonly next: string | undefined;
 }

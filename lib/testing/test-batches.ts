@@ -45,7 +45,7 @@ export class TestBatches implements BatchStore {
     const open = [...table.batches].filter(([, { isClosed }]) => !isClosed).map(([id]) => id);
     const page = behind(open, (id) => id, { after, limit });
     const idle = page.filter((id) => !isActive(table, id));
-    return { idle, next: page.length < limit ? undefined : page.at(-1) };
+    return { idle, open: page.length, next: page.length < limit ? undefined : page.at(-1) };
   }
 
   async advance(id: string): Promise<'open' | 'ended'> {

@@ -6,7 +6,8 @@ const applicationName = 'nestjs-jobs';
 /** A connection without an answer for so long is given up. Above it nothing that the store does is normal. */
 export const answerMs = 30_000;
 const connectMs = 10_000;
-const idleMs = 10_000;
+/** Longer than the upkeep rests: a connection made anew each time costs the server more than one that waits. */
+const idleMs = 45_000;
 const closeMs = 2_000;
 /** The server would compile a claim from many types, whose cost it overrates, for seconds, to run it for a millisecond. */
 const withoutJit = 'SET jit = off';

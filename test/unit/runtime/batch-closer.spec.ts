@@ -26,7 +26,8 @@ class ScriptedBatches implements BatchStore {
   async page(after: string | undefined, limit: number): Promise<BatchPage> {
     this.ask(`page ${after ?? ''}`.trim());
     const page = this.known.filter((id) => after === undefined || id > after).slice(0, limit);
-    return { idle: page.filter((id) => this.over.has(id)), next: page.length < limit ? undefined : page.at(-1) };
+    const next = page.length < limit ? undefined : page.at(-1);
+    return { idle: page.filter((id) => this.over.has(id)), open: page.length, next };
   }
 
   async advance(id: string): Promise<'open' | 'ended'> {
@@ -103,6 +104,22 @@ describe('BatchCloser', () => {
     await closer.tick();
 
     expect(batches.asked[0]).toBe('page');
+  });
+
+  it('sweeps seldom while there are no batches, and often again once one was heard of', async () => {
+    const sweepsAfter = async (ms: number): Promise<number> => {
+      now += ms;
+      batches.asked.length = 0;
+      await closer.tick();
+      return batches.asked.filter((what) => what === 'page').length;
+    };
+    await closer.tick();
+
+    expect([await sweepsAfter(29_000), await sweepsAfter(1_000), await sweepsAfter(5_000)]).toEqual([0, 1, 0]);
+    closer.tell(['a']);
+    expect(await sweepsAfter(0)).toBe(1);
+    batches.known.push('b');
+    expect([await sweepsAfter(30_000), await sweepsAfter(5_000)]).toEqual([1, 1]);
   });
 
   it('looks at those it is told of together, and takes further those that are over', async () => {

@@ -34,6 +34,20 @@ describe('Pruner', () => {
     await pruner.stop();
   });
 
+  it('looks once a minute while there is something to delete, and seldom where there was nothing', async () => {
+    const chunks = [1, 1, 0, 0, 0];
+    const slots = jest.fn(() => Promise.resolve(chunks.shift() ?? 0));
+    const pruner = new Pruner({ store: { prune: () => Promise.resolve(0), pruneSlots: slots }, keepMs: {} });
+
+    pruner.start();
+    await jest.advanceTimersByTimeAsync(2 * 75_000);
+    expect(slots).toHaveBeenCalledTimes(3);
+    await jest.advanceTimersByTimeAsync(225_000 - 76_000);
+
+    expect(slots).toHaveBeenCalledTimes(3);
+    await pruner.stop();
+  });
+
   it('deletes throttles that are over, also where failed jobs are kept', async () => {
     const chunks = [500, 1];
     const slots = jest.fn(() => Promise.resolve(chunks.shift() ?? 0));

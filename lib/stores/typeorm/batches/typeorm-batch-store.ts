@@ -64,7 +64,7 @@ export class TypeOrmBatchStore implements BatchStore {
     return inStore('look at open batches', async () => {
       const rows = await this.parts.sql.read(pageStatement(this.words, after, limit));
       const idle = idsOf(rows.filter((row) => Number(row['is_idle']) === 1));
-      return { idle, next: rows.length < limit ? undefined : idsOf(rows).at(-1) };
+      return { idle, open: rows.length, next: rows.length < limit ? undefined : idsOf(rows).at(-1) };
     });
   }
 
