@@ -16,6 +16,8 @@ export interface CrewParts {
   readonly settler: Settler;
   readonly clock: Clock;
   readonly seat: SuspectSeat;
+  /** How many attempts may be over without the store knowing of it, beside one for each slot: those are what a crash repeats. */
+  readonly mostUnsettled: number;
   /** Whether its lease may be over, so that another worker may have the job by now. */
   readonly isOver: (attempt: Attempt) => boolean;
   /** Called after each attempt that has ended, and when the last one is gone. */
@@ -110,9 +112,9 @@ export class Crew {
    */
   keep(most: number): number {
     this.kept = 0;
-    const free = this.slots - this.taken;
+    const { room } = this;
     this.kept = most;
-    return Math.min(most, free);
+    return Math.min(most, room);
   }
 
   /** Takes a claimed job for which a slot was kept: it starts now, or goes back. */
@@ -135,7 +137,7 @@ export class Crew {
   /** Puts waiting jobs on free slots. */
   fill(): void {
     this.startSuspect();
-    while (this.taken < this.slots) {
+    while (this.room > 0) {
       const next = this.buffer.shift();
       if (next === undefined) return;
       if (!this.isInTime(next)) this.giveBack(next);
@@ -199,6 +201,12 @@ export class Crew {
   /** Slots that run a job or are kept for a suspect. */
   private get taken(): number {
     return this.running.size + this.kept + (this.nextSuspect === undefined ? 0 : 1);
+  }
+
+  /** How many attempts may start. */
+  private get room(): number {
+    const free = this.slots - this.taken;
+    return Math.min(free, free + this.parts.mostUnsettled - this.parts.settler.unsettled);
   }
 
   private isInTime(attempt: Attempt): boolean {

@@ -227,7 +227,7 @@ export class LimitedClaimer {
     if (all.length === 0) return Infinity;
     const waits = all.map(({ type }) => Math.ceil((this.heldBack.get(type) ?? 0) - now));
     const held = waits.filter((waitMs) => waitMs > 0);
-    const pollMs = held.length === all.length ? Infinity : this.parts.settings.pollMs * (1 + Math.random() * 0.1);
+    const pollMs = held.length === all.length ? Infinity : this.parts.settings.pollMs * (1 + Math.random() * 0.2);
     return Math.min(pollMs, ...held);
   }
 

@@ -125,7 +125,7 @@ export class LoneRunner {
     for (;;) {
       try {
         const { lost } = await answer(store.exchange({ settle: settlementsOf([ended]), claim: undefined }));
-        settler.stored([ended], lost);
+        settler.storedAlone(ended, lost);
         outage.succeeded();
         return;
       } catch (error) {

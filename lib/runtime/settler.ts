@@ -44,6 +44,8 @@ export class Settler {
   private outbox: Ended[] = [];
   /** Characters that are in it, so that only a heavy one is looked through. */
   private weight = 0;
+  /** How many are with the store, which has not answered. */
+  private travelling = 0;
 
   constructor(
     private readonly events: JobEvents,
@@ -56,12 +58,17 @@ export class Settler {
     return this.outbox.length;
   }
 
+  /** Attempts that are over, of which the store may know nothing: were the process to die now, their jobs would run again. */
+  get unsettled(): number {
+    return this.outbox.length + this.travelling;
+  }
+
   /** Takes over what came of an attempt. A lost claim has no outcome: that was said when it was lost. */
   add(attempt: Attempt, execution: Execution): void {
     if (attempt.isLost) return;
     const ended = this.ended(attempt, execution);
     if (execution.isSettled === true) {
-      this.stored([ended], []);
+      this.told([ended], []);
       return;
     }
     this.outbox.push(ended);
@@ -84,6 +91,12 @@ export class Settler {
 
   /** Hands out up to `most` outcomes; give them back with `putBack` or report them with `stored`. */
   take(most: number): readonly Ended[] {
+    const batch = this.takeOut(most);
+    this.travelling += batch.length;
+    return batch;
+  }
+
+  private takeOut(most: number): readonly Ended[] {
     if (this.outbox.length <= most && this.weight <= heaviestBatch) {
       const all = this.outbox;
       this.outbox = [];
@@ -97,6 +110,7 @@ export class Settler {
 
   /** The store did not answer. They go to the end, so that one which cannot be stored does not hold up the others. */
   putBack(batch: readonly Ended[]): void {
+    this.travelling -= batch.length;
     for (const ended of batch) {
       ended.isRepeat = true;
       this.outbox.push(ended);
@@ -106,6 +120,16 @@ export class Settler {
 
   /** The store has them, except those in `lost`. */
   stored(batch: readonly Ended[], lost: readonly LostLease[]): void {
+    this.travelling -= batch.length;
+    this.told(batch, lost);
+  }
+
+  /** The store has this one, which was not taken out: it was told of it by itself. */
+  storedAlone(ended: Ended, lost: readonly LostLease[]): void {
+    this.told([ended], lost);
+  }
+
+  private told(batch: readonly Ended[], lost: readonly LostLease[]): void {
     const lostLeases = new Map(lost.map((lease) => [lease.token, lease]));
     for (const ended of batch) {
       const { attempt, execution, isRepeat } = ended;

@@ -57,7 +57,7 @@ export class Worker {
     private readonly parts: WorkerParts,
     private readonly settings: WorkerSettings,
   ) {
-    const { events, keeper, clock, executor, seat, meter, makeLogger } = parts;
+    const { events, keeper, clock, meter, makeLogger } = parts;
     this.attemptParts = { makeLogger, onNoted: parts.notes.add, once: parts.once?.run };
     const onStored = (batch: readonly Ended[]): void => {
       parts.batches?.tell(batchesOf(batch));
@@ -69,9 +69,10 @@ export class Worker {
     this.flow = new Flow(() => parts.store.exchangesAtOnce ?? 1);
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());
     const isOver = (attempt: Attempt): boolean => keeper?.isOver(attempt) === true;
-    this.crew = new Crew({ executor, settler: this.settler, clock, seat, isOver, onEnded: () => this.ended() });
+    const { settler, lookAhead, suspicion } = this;
+    const mostUnsettled = settings.prefetch;
+    this.crew = new Crew({ ...parts, settler, isOver, mostUnsettled, onEnded: () => this.ended() });
     this.claims = this.makeClaimMaker();
-    const { lookAhead, suspicion } = this;
     this.intake = new Intake({ ...this.shared, lookAhead, suspicion, capped: () => this.capped(undefined) });
     this.limitedClaimer = this.makeLimitedClaimer();
     this.loneRunner = this.makeLoneRunner();

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Attempt } from '../../../lib/execution/attempt.js';
 import { Executor } from '../../../lib/execution/executor.js';
 import { HandlerRegistry } from '../../../lib/handlers/handler-registry.js';
@@ -14,7 +15,15 @@ function setUp(): { crew: Crew; seat: SuspectSeat; settler: Settler } {
   const settler = new Settler(new JobEvents(), undefined, clock);
   const seat = new SuspectSeat();
   const executor = new Executor(new HandlerRegistry(), { backoff: defaultBackoff, timeout: 0 });
-  const crew = new Crew({ executor, settler, clock, seat, isOver: () => false, onEnded: () => undefined });
+  const crew = new Crew({
+    executor,
+    settler,
+    clock,
+    seat,
+    isOver: () => false,
+    mostUnsettled: 2,
+    onEnded: () => undefined,
+  });
   return { crew, seat, settler };
 }
 
@@ -55,5 +64,32 @@ describe('Crew', () => {
 
     expect(seat.isTaken).toBe(false);
     expect(seat.isClear).toBe(true);
+  });
+
+  it('starts no more attempts than a crash may repeat while the store knows nothing of those before', async () => {
+    const { crew, settler } = setUp();
+    const runs: string[] = [];
+    const job = { token: '', type: 'work', payload: 'null', attempts: 0, maxRetries: 0, interruptions: 0 };
+    const attempts = Array.from({ length: 6 }, (_, n) => {
+      const run = async (): Promise<void> => void runs.push(String(n));
+      return new Attempt({ ...job, id: String(n), run }, 0, { makeLogger: () => silent });
+    });
+    crew.open(1);
+    for (const attempt of attempts) crew.admit(attempt, false);
+    crew.fill();
+    await setImmediate();
+
+    // One for the slot, and two beside.
+    expect(runs).toEqual(['0', '1', '2']);
+    const batch = settler.take(2);
+    crew.fill();
+    await setImmediate();
+    expect([runs.length, crew.keep(1)]).toEqual([3, 0]);
+    crew.keep(0);
+    settler.stored(batch, []);
+    crew.fill();
+    await setImmediate();
+
+    expect(runs).toEqual(['0', '1', '2', '3', '4']);
   });
 });
