@@ -32,6 +32,33 @@ export function countStatements(server) {
   return () => count;
 }
 
+/**
+ * Times the blocks on SQLite from now on: statements, and transactions from their begin to their commit, which are synchronous here.
+ *
+ * @returns {() => number} The longest one so far, milliseconds.
+ */
+export function timeBlocks() {
+  const Database = libraryCopy('better-sqlite3');
+  let longest = 0;
+  let begunAt;
+  const timed = (original) =>
+    function timedCall(...parameters) {
+      const startedAt = performance.now();
+      const [text] = parameters;
+      if (text === 'BEGIN IMMEDIATE') begunAt = startedAt;
+      try {
+        return original.apply(this, parameters);
+      } finally {
+        const since = text === 'COMMIT' ? begunAt : startedAt;
+        longest = Math.max(longest, performance.now() - since);
+      }
+    };
+  const statement = Object.getPrototypeOf(new Database(':memory:').prepare('SELECT 1'));
+  for (const name of ['all', 'get', 'run']) statement[name] = timed(statement[name]);
+  Database.prototype.exec = timed(Database.prototype.exec);
+  return () => longest;
+}
+
 const spies = {
   postgres(record) {
     return replace(libraryCopy('pg').Client.prototype, ['query'], ([query, values]) =>

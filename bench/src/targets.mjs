@@ -64,6 +64,7 @@ const targets = [
     ['claims 100 due jobs', 'finds nothing due'].map((what) => (rows) => claimVerdict(rows, server, what)),
   ),
   idleVerdict,
+  blockVerdict,
   ratio('memory queue is at least half as fast as fastq', { kind: 'memory', unit: 'jobs/s' }, /^memory-fastq/, 0.5),
   ratio('memory queue is no slower than p-queue', { kind: 'memory', unit: 'jobs/s' }, /^memory-p-queue/, 1),
   waitingVerdict,
@@ -131,6 +132,14 @@ function idleVerdict(rows) {
   if (own.length === 0) return undefined;
   const worst = Math.max(...own.map(({ median }) => median));
   return { target, reached: `${show(worst)} a second`, isMet: worst <= 2 };
+}
+
+function blockVerdict(rows) {
+  const blocks = rows.filter(({ kind, id }) => kind === 'stall' && id.endsWith('-block'));
+  if (blocks.length === 0) return undefined;
+  const worst = Math.max(...blocks.map(({ median }) => median));
+  const target = 'SQLite, two processes on one file: no block of ours holds up the event loop for more than 50 ms';
+  return { target, reached: `${show(worst)} ms`, isMet: worst <= 50 };
 }
 
 function waitingVerdict(rows) {

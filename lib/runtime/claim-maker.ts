@@ -13,6 +13,8 @@ export interface ClaimMakerParts {
   /** Absent where a crash leaves nothing behind. */
   readonly suspicion: Suspicion | undefined;
   readonly settings: WorkerSettings;
+  /** As in `JobStore`. */
+  readonly mostAtOnce: number | undefined;
   /** The types that may be claimed now. */
   readonly capped: () => CappedTypes;
 }
@@ -31,10 +33,10 @@ export class ClaimMaker {
 
   /** @returns undefined when nothing is to be claimed. */
   next(now: number, roundTripMs: number): ClaimRequest | undefined {
-    const { crew, flow, lookAhead, suspicion, settings } = this.parts;
+    const { crew, flow, lookAhead, suspicion, settings, mostAtOnce = Infinity } = this.parts;
     const { free, waiting, hasSuspect } = crew;
     const ahead = lookAhead.want(now, roundTripMs);
-    const limit = flow.limit({ free, waiting, ahead });
+    const limit = Math.min(flow.limit({ free, waiting, ahead }), mostAtOnce);
     this.isHeldUp = limit <= 0;
     const { types, caps } = this.parts.capped();
     if (types?.length === 0) return undefined;
@@ -49,5 +51,16 @@ export class ClaimMaker {
     if (limit <= 0) return undefined;
     const isCareful = hasSuspect || suspicion?.isAwake(now) === true;
     return { ...claim, limit, mostInterruptions: isCareful ? this.mostInnocent : undefined };
+  }
+
+  /** How long to rest after a claim that has left nothing behind, milliseconds. */
+  restMs(claim: ClaimRequest | undefined, now: number): number {
+    const { crew, suspicion, settings } = this.parts;
+    if (crew.free <= 0 && crew.waiting === 0) return Infinity;
+    // Processes that started together should not ask together for ever.
+    const restMs = settings.pollMs * (1 + Math.random() * 0.2);
+    const mayMissSuspect = claim?.mostInterruptions !== undefined && !crew.hasSuspect;
+    const untilSuspectMs = suspicion?.untilDueMs(now) ?? 0;
+    return mayMissSuspect ? Math.min(restMs, Math.max(1, untilSuspectMs)) : restMs;
   }
 }

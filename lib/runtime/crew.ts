@@ -17,7 +17,7 @@ export interface CrewParts {
   readonly clock: Clock;
   readonly seat: SuspectSeat;
   /** How many attempts may be over without the store knowing of it, beside one for each slot: those are what a crash repeats. */
-  readonly mostUnsettled: number;
+  readonly prefetch: number;
   /** Whether its lease may be over, so that another worker may have the job by now. */
   readonly isOver: (attempt: Attempt) => boolean;
   /** Called after each attempt that has ended, and when the last one is gone. */
@@ -206,7 +206,7 @@ export class Crew {
   /** How many attempts may start. */
   private get room(): number {
     const free = this.slots - this.taken;
-    return Math.min(free, free + this.parts.mostUnsettled - this.parts.settler.unsettled);
+    return Math.min(free, free + this.parts.prefetch - this.parts.settler.unsettled);
   }
 
   private isInTime(attempt: Attempt): boolean {

@@ -1,19 +1,21 @@
 import { endedStates, type EndedState } from '../model/job-state.js';
-import type { JobUpkeep } from '../stores/job-store.js';
+import type { JobStore, JobUpkeep } from '../stores/job-store.js';
 import { withDeadline } from './deadline.js';
 import { Loop } from './loop.js';
 
 export interface PrunerParts {
-  readonly store: Pick<JobUpkeep, 'prune' | 'pruneSlots'>;
+  readonly store: Pick<JobStore, 'mostAtOnce'> & Pick<JobUpkeep, 'prune' | 'pruneSlots'>;
   /** Jobs that have been in this state for longer than its milliseconds go, unless their handler said otherwise; without a number all are kept. */
   readonly keepMs: Readonly<Partial<Record<EndedState, number | undefined>>>;
 }
 
-/** Few enough that no statement holds a lock, or the event loop, for long. */
-const chunk = 500;
+/** Few enough that no statement holds a lock for long. */
+const largestChunk = 500;
+/** An old row lies where nobody has looked for long: to delete it costs several times of what it costs to work off a job. */
+const shareAtOnce = 5;
 const answerMs = 30_000;
 /** Between two chunks everybody else has his turn. */
-const breatherMs = 50;
+const breatherMsPerRow = 0.1;
 const intervalMs = 60_000;
 /** Where nothing was to be deleted: what has been kept for a day may be kept for some minutes more. */
 const idleIntervalMs = 300_000;
@@ -24,8 +26,11 @@ const idleIntervalMs = 300_000;
  */
 export class Pruner {
   private readonly loop = new Loop(() => this.turn(), 'unref');
+  private readonly chunk: number;
 
-  constructor(private readonly parts: PrunerParts) {}
+  constructor(private readonly parts: PrunerParts) {
+    this.chunk = Math.ceil(Math.min(largestChunk, (parts.store.mostAtOnce ?? Infinity) / shareAtOnce));
+  }
 
   start(): void {
     this.loop.start();
@@ -36,6 +41,7 @@ export class Pruner {
   }
 
   private async turn(): Promise<number> {
+    const { chunk } = this;
     const counts = [0];
     try {
       counts.push(await withDeadline(this.parts.store.pruneSlots(chunk), answerMs));
@@ -45,13 +51,13 @@ export class Pruner {
       return restMs(intervalMs);
     }
     const most = Math.max(...counts);
-    if (most >= chunk) return breatherMs;
+    if (most >= chunk) return chunk * breatherMsPerRow;
     return restMs(most > 0 ? intervalMs : idleIntervalMs);
   }
 
   private async prune(state: EndedState): Promise<number> {
     const endedForMs = this.parts.keepMs[state] ?? Infinity;
-    return withDeadline(this.parts.store.prune({ state, endedForMs, limit: chunk }), answerMs);
+    return withDeadline(this.parts.store.prune({ state, endedForMs, limit: this.chunk }), answerMs);
   }
 }
 

@@ -26,12 +26,17 @@ export interface OutcomeMeter {
   count(ended: Ended): void;
 }
 
-/** Who is told once outcomes are in the store. */
-export interface SettlerAudience {
+/** Who is told once outcomes are in the store, and how many go there at once. */
+export interface SettlerOptions {
   /** Absent where nobody reads what it counts. */
   readonly meter?: OutcomeMeter | undefined;
   readonly onStored?: ((ended: readonly Ended[]) => void) | undefined;
+  /** As in `JobStore`. */
+  readonly mostAtOnce?: number | undefined;
 }
+
+/** Most outcomes in one statement. */
+const largestBatch = 2_000;
 
 /** Most characters of errors and results in one statement: servers bound what they take at once. */
 const heaviestBatch = 2_000_000;
@@ -51,7 +56,7 @@ export class Settler {
     private readonly events: JobEvents,
     private readonly keeper: LeaseKeeper | undefined,
     private readonly clock: Clock,
-    private readonly audience: SettlerAudience = {},
+    private readonly options: SettlerOptions = {},
   ) {}
 
   get size(): number {
@@ -89,9 +94,9 @@ export class Settler {
     this.events.emit('cancelled', { job: attempt.job });
   }
 
-  /** Hands out up to `most` outcomes; give them back with `putBack` or report them with `stored`. */
-  take(most: number): readonly Ended[] {
-    const batch = this.takeOut(most);
+  /** Hands out outcomes for one statement, or at most so many; give them back with `putBack` or report them with `stored`. */
+  take(most = largestBatch): readonly Ended[] {
+    const batch = this.takeOut(Math.min(most, this.options.mostAtOnce ?? most));
     this.travelling += batch.length;
     return batch;
   }
@@ -145,7 +150,7 @@ export class Settler {
         this.tell(ended);
       }
     }
-    if (batch.length > 0) this.audience.onStored?.(batch);
+    if (batch.length > 0) this.options.onStored?.(batch);
   }
 
   /** Gives up what could not be stored in time; the leases will end by themselves. */
@@ -164,7 +169,7 @@ export class Settler {
   }
 
   private tell(ended: Ended): void {
-    this.audience.meter?.count(ended);
+    this.options.meter?.count(ended);
     const { attempt, execution, endedAt, note } = ended;
     const { job } = attempt;
     if (note !== undefined) tellProgress(this.events, attempt, note);

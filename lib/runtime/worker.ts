@@ -18,8 +18,6 @@ import { capTypes, type CappedTypes } from './type-caps.js';
 import { Watch } from './watch.js';
 import type { WorkerParts, WorkerSettings } from './worker-parts.js';
 
-/** Most outcomes in one statement. */
-const largestBatch = 2_000;
 /** An answer of the store that takes longer counts as none. */
 const answerMs = 30_000;
 
@@ -63,15 +61,14 @@ export class Worker {
       parts.batches?.tell(batchesOf(batch));
       parts.onFreed();
     };
-    this.settler = new Settler(events, keeper, clock, { meter, onStored });
+    this.settler = new Settler(events, keeper, clock, { meter, onStored, mostAtOnce: parts.store.mostAtOnce });
     this.outage = new Outage(events, clock);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
     this.flow = new Flow(() => parts.store.exchangesAtOnce ?? 1);
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());
     const isOver = (attempt: Attempt): boolean => keeper?.isOver(attempt) === true;
     const { settler, lookAhead, suspicion } = this;
-    const mostUnsettled = settings.prefetch;
-    this.crew = new Crew({ ...parts, settler, isOver, mostUnsettled, onEnded: () => this.ended() });
+    this.crew = new Crew({ ...parts, settler, isOver, prefetch: settings.prefetch, onEnded: () => this.ended() });
     this.claims = this.makeClaimMaker();
     this.intake = new Intake({ ...this.shared, lookAhead, suspicion, capped: () => this.capped(undefined) });
     this.limitedClaimer = this.makeLimitedClaimer();
@@ -150,7 +147,7 @@ export class Worker {
     const { clock } = this.parts;
     this.crew.giveBackStale(clock.monotonic() - Math.max(this.settings.pollMs, 500));
     if (this.outage.isOn) return this.probe();
-    const batch = this.settler.take(largestBatch);
+    const batch = this.settler.take();
     const claim = this.nextClaim();
     if (batch.length === 0 && claim === undefined) return this.restMs(0, claim);
     return this.tried(batch, claim);
@@ -159,7 +156,7 @@ export class Worker {
   private async reliefTurn(): Promise<number> {
     const claim = this.flow.isOn && !this.outage.isOn ? this.nextClaim() : undefined;
     if (claim === undefined) return Infinity;
-    const restMs = await this.tried(this.settler.take(largestBatch), claim);
+    const restMs = await this.tried(this.settler.take(), claim);
     // What came back or goes back is seen to by the other loop, which may rest by now: above all when the worker stops.
     this.loop.wake();
     return restMs;
@@ -247,12 +244,7 @@ export class Worker {
 
   private restMs(claimed: number, claim: ClaimRequest | undefined): number {
     if (this.settler.size > 0 || (claim !== undefined && claimed >= claim.limit)) return 0;
-    if (this.crew.free <= 0 && this.crew.waiting === 0) return Infinity;
-    // Processes that started together should not ask together for ever.
-    const restMs = this.settings.pollMs * (1 + Math.random() * 0.2);
-    const mayMissSuspect = claim?.mostInterruptions !== undefined && !this.crew.hasSuspect;
-    const untilSuspectMs = this.suspicion?.untilDueMs(this.parts.clock.monotonic()) ?? 0;
-    return mayMissSuspect ? Math.min(restMs, Math.max(1, untilSuspectMs)) : restMs;
+    return this.claims.restMs(claim, this.parts.clock.monotonic());
   }
 
   private ended(): void {
@@ -275,7 +267,15 @@ export class Worker {
   private makeClaimMaker(): ClaimMaker {
     const { crew, flow, lookAhead, suspicion, settings } = this;
     const capped = (): CappedTypes => this.capped(this.parts.claimTypes());
-    return new ClaimMaker({ crew, flow, lookAhead, suspicion, settings, capped });
+    return new ClaimMaker({
+      crew,
+      flow,
+      lookAhead,
+      suspicion,
+      settings,
+      capped,
+      mostAtOnce: this.parts.store.mostAtOnce,
+    });
   }
 
   private makeLimitedClaimer(): LimitedClaimer {

@@ -206,6 +206,11 @@ export interface JobStore extends JobUpkeep {
   /** How many exchanges of one worker it does at the same time, faster than one after the other. Known once it is open. Default 1. */
   readonly exchangesAtOnce?: number;
 
+  /**
+   * The most jobs that one statement should be about, for a store whose statements hold up the event loop of this process. Default: any number.
+   */
+  readonly mostAtOnce?: number | undefined;
+
   /** Gives back what `open` took. The caller's DataSource is not closed. */
   close(): Promise<void>;
 }

@@ -42,6 +42,16 @@ export async function addCrowd({ server, ...storage }, rows) {
   await execute[server](storage, [insert(1, 'pending', now + dayMs), insert(2, 'failed', now - dayMs)]);
 }
 
+/** Puts as many failed jobs into our table, of which 5000 are far older than the others; these are spread over the table. */
+export async function addFinished({ server, ...storage }, rows) {
+  const finishedAt = `CASE WHEN n % ${rows / 5_000} = 0 THEN n ELSE ${Date.now()} + n END`;
+  await execute[server](storage, [
+    `INSERT INTO rws_jobs (id, job_type, payload, status, max_retries, next_run_at, created_at, finished_at)
+    ${numbers(rows)}
+    SELECT ${idOf[server](2)}, 'noop', '{"n":0}', 'failed', 3, n, n, ${finishedAt} FROM numbers`,
+  ]);
+}
+
 /** Vacuums and analyses what the database can. */
 export async function bringToRest({ server, ...storage }) {
   await execute[server](storage, brought[server]);

@@ -5,6 +5,7 @@ import { idle } from './idle.mjs';
 import { latency } from './latency.mjs';
 import { limits } from './limits.mjs';
 import { memory } from './memory.mjs';
+import { stall } from './stall.mjs';
 
 /**
  * A kind of work that is measured.
@@ -30,4 +31,4 @@ import { memory } from './memory.mjs';
  *
  * @type {Kind[]}
  */
-export const kinds = [drain, enqueue, latency, idle, claim, limits, memory];
+export const kinds = [drain, enqueue, latency, idle, claim, limits, stall, memory];

@@ -29,6 +29,8 @@ the statements that the process sends, except for SQLite's PRAGMA data_version, 
   claim: `The claim itself, through the seam between engine and store, on a table that holds only the due jobs and on one with millions of others.`,
   limits: `Jobs under limits of the whole fleet and with keys, one process with 32 workers, beside jobs without; and one claim of a job with a key, through the
 seam between engine and store, beside a crowd of jobs with keys. Types with limits are claimed for free workers only, in a transaction of their own.`,
+  stall: `Statements on SQLite are synchronous: while one runs, nothing else does in that process. Looked at is the first process of each scene. The event
+loop also stands still for handlers, here up to a thousand in a row that do nothing, and wherever the machine gives the processor to somebody else.`,
   memory: `The memory queue beside other queues in memory, each job an async function that does nothing.`,
 };
 

@@ -13,6 +13,7 @@ const loaders = {
   idle: async () => (await import('./idle.mjs')).idle,
   claim: async () => (await import('./claim.mjs')).claim,
   limits: async () => (await import('./limits.mjs')).limits,
+  stall: async () => (await import('./stall.mjs')).stall,
   memoryDrain: async () => (await import('./memory.mjs')).memoryDrain,
   memoryWaiting: async () => (await import('./memory.mjs')).memoryWaiting,
 };

@@ -79,6 +79,10 @@ export class TypeOrmJobStore implements AdministeredStore {
     return this.parts.dialect.exchangesAtOnce ?? 1;
   }
 
+  get mostAtOnce(): number | undefined {
+    return this.parts.dialect.mostAtOnce;
+  }
+
   async open(): Promise<void> {
     const { dataSource, dialect } = this.parts;
     if (!dataSource.isInitialized) {

@@ -21,7 +21,7 @@ function setUp(): { crew: Crew; seat: SuspectSeat; settler: Settler } {
     clock,
     seat,
     isOver: () => false,
-    mostUnsettled: 2,
+    prefetch: 2,
     onEnded: () => undefined,
   });
   return { crew, seat, settler };

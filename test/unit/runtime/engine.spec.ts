@@ -3,6 +3,7 @@ import { Executor } from '../../../lib/execution/executor.js';
 import { JobEvents, type JobEventKind } from '../../../lib/model/events.js';
 import type { JobContext } from '../../../lib/model/job-context.js';
 import { defaultBackoff } from '../../../lib/model/retry-policy.js';
+import type { JobStore } from '../../../lib/stores/job-store.js';
 import { Engine, type EngineSettings } from '../../../lib/runtime/engine.js';
 import { ScriptedStore } from '../../support/scripted-store.js';
 import { until } from '../../support/until.js';
@@ -31,8 +32,8 @@ interface Rig {
 
 const engines: Engine[] = [];
 
-function setUp(overrides: Partial<EngineSettings> = {}): Rig {
-  const store = new ScriptedStore();
+function setUp(overrides: Partial<EngineSettings> = {}, facts: Pick<JobStore, 'mostAtOnce'> = {}): Rig {
+  const store = Object.assign(new ScriptedStore(), facts);
   const registry = new HandlerRegistry();
   const events = new JobEvents();
   const told: string[] = [];
@@ -417,6 +418,18 @@ describe('Engine', () => {
     const limits = store.requests.map(({ claim }) => claim?.limit ?? 0);
     expect(Math.max(...limits)).toBeGreaterThan(4);
     expect(Math.max(...limits)).toBeLessThanOrEqual(54);
+  });
+
+  it('asks a store whose statements hold up this process for no more at once than it names', async () => {
+    const { store, engine, on } = setUp({ prefetch: 400 }, { mostAtOnce: 25 });
+    on('a', () => undefined);
+    for (let n = 0; n < 2_000; n++) store.add({ type: 'a' });
+
+    engine.start(40);
+    await until(() => store.settled.length === 2_000);
+
+    expect(Math.max(...store.requests.map(({ claim }) => claim?.limit ?? 0))).toBe(25);
+    expect(Math.max(...store.requests.map(({ settle }) => settle.length))).toBeLessThanOrEqual(25);
   });
 
   it.each([1, 2])('drains a long backlog in %i exchanges at a time, and holds no more than its bound', async (most) => {

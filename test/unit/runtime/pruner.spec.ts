@@ -22,6 +22,17 @@ describe('Pruner', () => {
     await pruner.stop();
   });
 
+  it('takes few at a time where a statement holds up the process', async () => {
+    const prune = jest.fn(() => Promise.resolve(0));
+    const pruner = new Pruner({ store: { prune, pruneSlots, mostAtOnce: 500 }, keepMs: {} });
+
+    pruner.start();
+    await jest.advanceTimersByTimeAsync(1);
+
+    expect(prune).toHaveBeenCalledWith({ state: 'failed', endedForMs: Infinity, limit: 100 });
+    await pruner.stop();
+  });
+
   it('tries again after a failure', async () => {
     const answers = [() => Promise.reject(new Error('no')), () => Promise.resolve(0)];
     const prune = jest.fn(() => (answers.shift() ?? (() => Promise.resolve(0)))());

@@ -41,6 +41,8 @@ export interface SqlDialect {
   readonly hasOneConnection: boolean;
   /** How many exchanges go on at the same time, faster than one after the other. Default 1. */
   readonly exchangesAtOnce?: number;
+  /** See `JobStore`. */
+  readonly mostAtOnce?: number | undefined;
   /** For batches: several steps in one transaction. */
   readonly batches: BatchSql;
   /** Connections first, then the schema. May be called again after it threw. */

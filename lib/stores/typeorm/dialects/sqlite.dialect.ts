@@ -49,6 +49,8 @@ export interface SqliteSettings {
 export class SqliteDialect implements SqlDialect {
   readonly admin: AdminSql;
   readonly hasOneConnection = true;
+  /** Takes some ten milliseconds at the most, and few enough that a commit for each lot costs little. */
+  readonly mostAtOnce = 500;
   readonly batches: BatchSql;
   private readonly names: SqlNames;
   private readonly gate: SqliteGate;
@@ -63,7 +65,6 @@ export class SqliteDialect implements SqlDialect {
     this.names = sqlNames(name, '"');
     this.gate = new SqliteGate({ handle: () => sqliteHandle(this.app), clock, transactionWaitMs });
     this.works = new SqliteWorks({ app: this.app, gate: this.gate, clock, waitMs: transactionWaitMs });
-    this.admin = new SqliteAdmin({ names: this.names, gate: this.gate, now: () => this.now() });
     const shared = { names: this.names, gate: this.gate, now: () => this.now() };
     this.admin = new SqliteAdmin(shared);
     this.batches = new SqliteBatches({
