@@ -1,3 +1,5 @@
+import type { DataSource } from 'typeorm';
+import { Snooze } from '../../lib/model/steering.js';
 import { forEachDatabase } from '../support/databases.js';
 import { QueueRig } from '../support/queue-rig.js';
 import { Rig } from '../support/rig/rig.js';
@@ -7,14 +9,55 @@ const day = 86_400_000;
 
 forEachDatabase((database) => {
   let rig: QueueRig;
+  let dataSource: DataSource;
 
   beforeEach(async () => {
-    rig = new QueueRig(await database.connect());
+    dataSource = await database.connect();
+    rig = new QueueRig(dataSource);
   });
 
   afterEach(async () => {
     await rig.close();
     await database.empty();
+  });
+
+  it('a process starts on time what it knows of, without a poll', async () => {
+    const queue = await rig.queue({ pollInterval: 3_600_000, backoff: { initial: 30 } });
+    const ran: string[] = [];
+    queue.register('flaky', (_payload, { attempt }) => {
+      if (attempt < 3) throw new Error('boom');
+      ran.push('retried');
+    });
+    queue.register('snoozes', () => {
+      if (ran.includes('snoozed')) return;
+      ran.push('snoozed');
+      throw new Snooze(1_000);
+    });
+    queue.register('note', (payload) => void ran.push(String(payload)));
+    await queue.start();
+
+    await queue.enqueue('flaky');
+    await queue.enqueue('snoozes');
+    await queue.enqueue('note', 'delayed', { delay: 40 });
+    await queue.enqueue('note', 'planned', { runAt: new Date(Date.now() + 60) });
+    await queue.tryEnqueue('note', 'unique', { delay: 50, uniqueKey: 'one' });
+    await dataSource.transaction(async (manager) => {
+      await queue.enqueue('note', 'in a transaction, later', { delay: 50, manager });
+      await queue.enqueue('note', 'in a transaction, at once', { manager });
+      await queue.enqueue('note', 'in a transaction, last', { delay: 70, manager });
+    });
+    await until(async () => (await rig.rows()).length === 0);
+
+    expect(ran.toSorted()).toEqual([
+      'delayed',
+      'in a transaction, at once',
+      'in a transaction, last',
+      'in a transaction, later',
+      'planned',
+      'retried',
+      'snoozed',
+      'unique',
+    ]);
   });
 
   it('by default the first retry waits half a second at least, and the second a whole one', async () => {

@@ -5,7 +5,7 @@ import type { DataSource, EntitySubscriberInterface, QueryRunner } from 'typeorm
  * SQLite those who wait for the shared connection get it between two transactions.
  */
 export class CommitWatcher {
-  private readonly waiting = new WeakMap<QueryRunner, () => void>();
+  private readonly waiting = new WeakMap<QueryRunner, Set<() => void>>();
   private readonly subscriber: EntitySubscriberInterface = {
     afterTransactionCommit: ({ queryRunner }) => this.ended(queryRunner, 'committed'),
     afterTransactionRollback: ({ queryRunner }) => this.ended(queryRunner, 'rolled back'),
@@ -29,18 +29,19 @@ export class CommitWatcher {
     if (position !== -1) subscribers.splice(position, 1);
   }
 
-  /** Calls `act` once when the runner's outermost transaction has committed, never if it is rolled back. */
+  /** Calls `act` once, however often it was given, when the runner's outermost transaction has committed, never if it is rolled back. */
   afterCommit(runner: QueryRunner, act: () => void): void {
     this.attach();
-    this.waiting.set(runner, act);
+    const acts = this.waiting.get(runner) ?? new Set();
+    this.waiting.set(runner, acts.add(act));
   }
 
   private ended(runner: QueryRunner, how: 'committed' | 'rolled back'): void {
     // The release of a savepoint is called a commit too; the transaction around it is still open then.
     if (runner.isTransactionActive) return;
-    const act = this.waiting.get(runner);
+    const acts = this.waiting.get(runner) ?? [];
     this.waiting.delete(runner);
-    if (how === 'committed') act?.();
+    if (how === 'committed') for (const act of acts) act();
     this.onEnd();
   }
 }

@@ -1,4 +1,4 @@
-import type { DataSource } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../model/clock.js';
 import { StoreError } from '../../model/errors.js';
 import type { EnqueueResult } from '../../model/enqueue-result.js';
@@ -19,12 +19,14 @@ import type {
   PruneRequest,
   RecoveredJob,
   RecoverRequest,
+  Settlement,
 } from '../job-store.js';
+import { Alarm } from './alarm.js';
 import { TypeOrmBatchStore } from './batches/typeorm-batch-store.js';
 import { runnerOf } from './callers-transaction.js';
 import { CommitWatcher } from './commit-watcher.js';
 import type { SqlDialect } from './dialects/sql-dialect.js';
-import { isAnyDueNow } from './due-now.js';
+import { delaysOf, isAnyDueNow } from './due-now.js';
 import { jobScopeManager } from './job-scope.js';
 import { inStore } from './store-error.js';
 import type { Pauses } from '../pauses.js';
@@ -57,11 +59,13 @@ export class TypeOrmJobStore implements AdministeredStore {
   readonly schedules: ScheduleStore;
   private readonly commits: CommitWatcher;
   private readonly listeners = new Set<{ readonly wake: () => void }>();
+  private readonly alarm: Alarm;
   private stopRemote: (() => Promise<void>) | undefined;
 
   constructor(private readonly parts: TypeOrmJobStoreParts) {
     this.commits = new CommitWatcher(parts.dataSource, parts.onTransactionEnd);
     this.hasOneConnection = parts.dialect.hasOneConnection;
+    this.alarm = new Alarm(parts.clock, this.wakeAll);
     this.queries = new TypeOrmJobQueries(parts.dialect.admin, () => this.wakeAll());
     this.pauses = new TypeOrmPauses(parts.dialect.admin, () => this.wakeAll());
     this.statistics = new TypeOrmStatistics(parts.dialect.admin);
@@ -93,14 +97,14 @@ export class TypeOrmJobStore implements AdministeredStore {
   }
 
   async insert(jobs: readonly NewJob[], manager?: unknown): Promise<void> {
-    const { dataSource, dialect, clock } = this.parts;
+    const { dataSource, dialect } = this.parts;
     if (manager !== undefined) {
       const runner = runnerOf(manager, dataSource);
       if (jobs.length > 0) await dialect.insertWithin(runner, jobs);
-      if (isAnyDueNow(jobs, clock.now())) this.commits.afterCommit(runner, this.wakeAll);
+      this.tellDue(jobs, runner);
     } else if (jobs.length > 0) {
       await inStore('store jobs', () => dialect.insert(jobs));
-      if (isAnyDueNow(jobs, clock.now())) this.wakeAll();
+      this.tellDue(jobs);
     }
   }
 
@@ -108,12 +112,12 @@ export class TypeOrmJobStore implements AdministeredStore {
     const { dataSource, dialect } = this.parts;
     if (manager === undefined) {
       const results = await inStore('store jobs', () => dialect.admit(jobs));
-      if (this.isAnyNewDue(jobs, results)) this.wakeAll();
+      this.tellDue(newOnes(jobs, results));
       return results;
     }
     const runner = runnerOf(manager, dataSource);
     const results = await dialect.admitWithin(runner, jobs);
-    if (this.isAnyNewDue(jobs, results)) this.commits.afterCommit(runner, this.wakeAll);
+    this.tellDue(newOnes(jobs, results), runner);
     return results;
   }
 
@@ -122,7 +126,9 @@ export class TypeOrmJobStore implements AdministeredStore {
     const isClaiming = claim !== undefined && claim.types?.length !== 0;
     if (settle.length === 0 && !isClaiming) return { lost: [], claimed: [] };
     const asked = isClaiming ? request : { settle, claim: undefined };
-    return inStore('settle and claim jobs', () => this.parts.dialect.exchange(asked));
+    const result = await inStore('settle and claim jobs', () => this.parts.dialect.exchange(asked));
+    this.tellPutOff(settle);
+    return result;
   }
 
   async claimLimited(request: LimitedClaimRequest): Promise<LimitedClaimResult> {
@@ -199,19 +205,41 @@ export class TypeOrmJobStore implements AdministeredStore {
     await inStore('close the connections of the job table', () => this.parts.dialect.close());
   }
 
-  private isAnyNewDue(jobs: readonly NewJob[], results: readonly EnqueueResult[]): boolean {
-    const isNew = (_job: NewJob, index: number): boolean =>
-      results[index]?.outcome === 'stored' || results[index]?.outcome === 'replaced';
-    return isAnyDueNow(jobs.filter(isNew), this.parts.clock.now());
+  /** Those who listen are woken when these jobs are due, and committed where that is still to come. */
+  private tellDue(jobs: readonly NewJob[], runner?: QueryRunner): void {
+    if (this.listeners.size === 0) return;
+    const { clock } = this.parts;
+    const now = clock.now();
+    const isDueNow = isAnyDueNow(jobs, now);
+    const moments = delaysOf(jobs, now).map((delayMs) => clock.monotonic() + delayMs);
+    const setAlarm = (): void => moments.forEach((moment) => this.alarm.set(moment));
+    if (runner === undefined) {
+      if (isDueNow) this.wakeAll();
+      setAlarm();
+    } else {
+      if (isDueNow) this.commits.afterCommit(runner, this.wakeAll);
+      if (moments.length > 0) this.commits.afterCommit(runner, setAlarm);
+    }
+  }
+
+  private tellPutOff(settled: readonly Settlement[]): void {
+    for (const { outcome } of settled) {
+      if ('delayMs' in outcome && outcome.delayMs > 0) this.alarm.set(this.parts.clock.monotonic() + outcome.delayMs);
+    }
   }
 
   private async stopListening(): Promise<void> {
     const stop = this.stopRemote;
     this.stopRemote = undefined;
+    this.alarm.stop();
     await stop?.();
   }
 
   private readonly wakeAll = (): void => {
     for (const { wake } of this.listeners) wake();
   };
+}
+
+function newOnes(jobs: readonly NewJob[], results: readonly EnqueueResult[]): readonly NewJob[] {
+  return jobs.filter((_job, index) => ['stored', 'replaced'].includes(results[index]?.outcome ?? ''));
 }
