@@ -51,6 +51,14 @@ export interface ClaimRequest {
   readonly mostInterruptions?: number | undefined;
   /** Only jobs without a key. Default: all. */
   readonly keys?: 'none' | undefined;
+  /**
+   * How many characters the payloads of the claimed jobs may have together: jobs are claimed in their order as long as they fit, and the first one in
+   * any case, since what is too large for every claim must run too. A store may count bytes of UTF-8, which are no fewer. One whose jobs lie in the
+   * memory of this process anyway need not heed it. Default: any number.
+   */
+  readonly room?: number | undefined;
+  /** It goes on with a claim that has taken jobs before: not even its first job may be larger than the room. */
+  readonly isFurther?: boolean | undefined;
 }
 
 export interface ExchangeRequest {

@@ -3,6 +3,7 @@ import type { StartTimes } from '../model/start-times.js';
 import type { AskedType, ClaimRequest, LimitedClaimRequest, LimitedClaimResult } from '../stores/job-store.js';
 import { inRound } from '../stores/key-line.js';
 import { allowanceOf, usedLimits } from '../stores/limit-state.js';
+import { furtherClaim, isOver, PayloadRoom } from '../stores/payload-room.js';
 import { byDue, phaseOf, type TestRow } from './test-row.js';
 import type { TestTable } from './test-table.js';
 
@@ -25,8 +26,9 @@ export class TestLimits {
     const claimed: ClaimedJob[] = [];
     const waits = new Map<string, number>();
     for (const asked of this.inOrder(request)) {
-      const most = Math.min(asked.most, request.limit - claimed.length);
-      const found = this.claimOf({ ...asked, most }, claimOf(asked, request), request.graceMs);
+      const rest = furtherClaim(request, claimed);
+      const most = isOver(rest) ? 0 : Math.min(asked.most, rest.limit);
+      const found = this.claimOf({ ...asked, most }, claimOf(asked, rest), request.graceMs);
       claimed.push(...found.claimed);
       if (found.waitMs === undefined) continue;
       waits.set(asked.type, found.waitMs);
@@ -64,9 +66,10 @@ export class TestLimits {
     const state = { type, running, starts: this.starts.get(type) ?? [], now };
     const { most, waitMs } = allowanceOf(asked, state);
     const claimed: ClaimedJob[] = [];
+    const room = new PayloadRoom(claim);
     while (claimed.length < most) {
       const row = this.next(type, claim);
-      if (row === undefined) break;
+      if (row === undefined || !room.takes(row.payload.length)) break;
       if (row.key !== undefined) this.served.set(type, row.key);
       claimed.push(this.table.take(row, claim));
     }
@@ -97,6 +100,7 @@ export class TestLimits {
 }
 
 /** The request for one type. */
-function claimOf({ type }: AskedType, { queues, owner, leaseMs, mostInterruptions }: LimitedClaimRequest): Claim {
-  return { types: [type], queues, owner, leaseMs, mostInterruptions };
+function claimOf({ type }: AskedType, request: LimitedClaimRequest): Claim {
+  const { queues, owner, leaseMs, mostInterruptions, room, isFurther } = request;
+  return { types: [type], queues, owner, leaseMs, mostInterruptions, room, isFurther };
 }

@@ -15,6 +15,7 @@ import type {
   RecoverRequest,
   Settlement,
 } from '../stores/job-store.js';
+import { PayloadRoom } from '../stores/payload-room.js';
 import { answersOf, groupRivals, type Decision, type Rivals } from '../stores/rivals.js';
 import { interruptionError, isGone } from '../stores/typeorm/job-row.js';
 import { slotOf } from '../stores/typeorm/slot.js';
@@ -90,10 +91,12 @@ export class TestTable {
   claim(request: ClaimRequest): readonly ClaimedJob[] {
     const taken = new Map<string, number>();
     const claimed: ClaimedJob[] = [];
+    const room = new PayloadRoom(request);
     for (const row of this.due(request)) {
       if (claimed.length === request.limit) break;
       const count = taken.get(row.type) ?? 0;
       if (count >= (capOf(request.caps, row.type) ?? Infinity)) continue;
+      if (!room.takes(row.payload.length)) break;
       taken.set(row.type, count + 1);
       claimed.push(this.take(row, request));
     }

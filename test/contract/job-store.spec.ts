@@ -2,6 +2,7 @@ import { forEachDatabase } from '../support/databases.js';
 import { StoreRig } from '../support/store-rig.js';
 import { describeAdmission } from './admit.contract.js';
 import { describeJobStore, type JobStoreFixture } from './job-store.contract.js';
+import { describePayloadRoom } from './payload-room.contract.js';
 
 forEachDatabase((database) => {
   const rig = new StoreRig(database);
@@ -12,4 +13,5 @@ forEachDatabase((database) => {
   };
   describeJobStore(fixture);
   describeAdmission(fixture);
+  describePayloadRoom(fixture);
 });

@@ -7,6 +7,7 @@ import { describeAdmission } from './admit.contract.js';
 import { describeBatches } from './batches.contract.js';
 import { describeJobQueries } from './job-queries.contract.js';
 import { describeJobStore } from './job-store.contract.js';
+import { describePayloadRoom } from './payload-room.contract.js';
 import { describeSchedules } from './schedule-store.contract.js';
 
 describe('the store of the testing kit', () => {
@@ -21,6 +22,7 @@ describe('the store of the testing kit', () => {
     clear: () => store.close(),
   };
   describeJobStore(fixture);
+  describePayloadRoom(fixture);
   describeAdmission({ open: fixture.open, clear: fixture.clear });
   describeJobQueries(fixture);
   describeBatches(fixture);

@@ -1,6 +1,7 @@
 import type { ClaimedJob } from '../../model/job.js';
 import type { ClaimRequest } from '../job-store.js';
-import { inRound, pickHeads, walkKeys, type DueKeys, type KeyHead, type KeySource, type Picked } from '../key-line.js';
+import { inRound, pickHeads, walkKeys, type DueKeys, type KeyHead, type KeySource } from '../key-line.js';
+import { furtherClaim, isOver } from '../payload-room.js';
 import { isInScope } from './streams.js';
 import { toText, type Row } from './job-row.js';
 import type { KeylessLooks } from './keyless-looks.js';
@@ -24,6 +25,17 @@ export interface KeyedRequest {
   readonly served: string;
 }
 
+/** The heads of a round, in the order of their turns. */
+interface PickedHeads {
+  readonly ids: readonly string[];
+  /** The last key that the round has come to; `undefined` where there was none. */
+  readonly served: string | undefined;
+  /** What has waited for the longest time at keys that the round has not come to. */
+  readonly others: readonly string[];
+}
+
+const noHeads: PickedHeads = { ids: [], served: undefined, others: [] };
+
 interface Found {
   readonly claimed: readonly ClaimedJob[];
   /** The key that was served last; `undefined` where none was looked at. */
@@ -31,8 +43,8 @@ interface Found {
 }
 
 /**
- * Claims jobs of a type of which some have keys: of each key the one that stands first, key by key in the round; half of the places are for jobs
- * without a key, where there are both.
+ * Claims jobs of a type of which some have keys: of each key the one that stands first, key by key in the round; half of the places and
+ * of the room are for jobs without a key, where there are both.
  *
  * First it is seen which jobs have been due for the longest time. Where these are few, their keys are all that have to be looked at; where they are
  * many, which may be those of one key, the round steps through the index of keys.
@@ -42,38 +54,51 @@ export function* claimKeyed(request: KeyedRequest, steps: KeyedSteps): Steps<Fou
   const due = yield* answerOf(steps.dueKeys(claim));
   if (due.keys.length === 0 && !due.hasKeyless && due.isComplete) return { claimed: [], served: undefined };
   const share = shareOfKeyless(claim.limit, due);
-  const keyless = yield* claimKeyless(request, { most: share, due }, steps);
+  const room = share < claim.limit && claim.room !== undefined ? claim.room / 2 : claim.room;
+  const keyless = yield* claimKeyless({ ...request, claim: { ...claim, room } }, { most: share, due }, steps);
+  const rest = furtherClaim(claim, keyless);
   const most = claim.limit - keyless.length;
-  const picked = most === 0 || due.keys.length === 0 ? undefined : yield* pick(request, { most, due }, steps);
-  const ids = picked?.ids ?? [];
-  const keyed = ids.length === 0 ? [] : yield* answerOf(steps.claimThese(ids, claim));
-  const left = most - keyed.length;
-  const isMore = left > 0 && due.hasKeyless && keyless.length === share;
-  const more = isMore ? yield* claimKeyless(request, { most: left, due }, steps) : [];
-  return { claimed: [...keyless, ...keyed, ...more], served: picked?.served === served ? undefined : picked?.served };
+  const picked = isOver(rest) || due.keys.length === 0 ? noHeads : yield* pick(request, { most, due }, steps);
+  const ids = [...picked.ids, ...picked.others];
+  const keyed = ids.length === 0 ? [] : yield* answerOf(steps.claimThese(ids, rest));
+  const last = furtherClaim(rest, keyed);
+  const isMore = !isOver(last) && due.hasKeyless && keyless.length === share;
+  const more = isMore
+    ? yield* claimKeyless({ ...request, claim: last }, { most: most - keyed.length, due }, steps)
+    : [];
+  const turn = servedBy(picked, keyed);
+  return { claimed: [...keyless, ...keyed, ...more], served: turn === served ? undefined : turn };
+}
+
+/** Where there was not room for all of the round, those that were left out have the next turns. */
+function servedBy({ ids, served }: PickedHeads, claimed: readonly ClaimedJob[]): string | undefined {
+  const keys = new Map(claimed.map(({ id, key }) => [id, key]));
+  if (ids.every((id) => keys.has(id))) return served;
+  const last = ids.findLast((id) => keys.has(id));
+  return last === undefined ? undefined : keys.get(last);
 }
 
 function* pick(
   { claim, served }: KeyedRequest,
   { most, due }: { readonly most: number; readonly due: DueKeys },
   steps: KeyedSteps,
-): Steps<Picked> {
+): Steps<PickedHeads> {
   if (due.isComplete) {
     const keys = inRound(due.keys, served);
     const found = new Map((yield* answerOf(steps.heads({ keys }, claim))).map((head) => [head.key, head]));
     const heads = keys.map((key) => found.get(key) ?? { key, id: undefined });
-    return pickHeads(heads, { most, served });
+    return { ...pickHeads(heads, { most, served }), others: [] };
   }
   const walk = walkKeys(most, served);
   let step = walk.next();
   while (step.done !== true) step = walk.next(yield* answerOf(steps.heads(step.value, claim)));
   const picked = step.value;
   const left = most - picked.ids.length;
-  if (left === 0) return picked;
+  if (left === 0) return { ...picked, others: [] };
   // The round has not come to all keys. Those that have waited for the longest time are known anyway.
   const known = yield* answerOf(steps.heads({ keys: due.keys }, claim));
   const others = known.filter(({ id }) => id !== undefined && !picked.ids.includes(id));
-  return { ids: [...picked.ids, ...pickHeads(others, { most: left, served }).ids], served: picked.served };
+  return { ...picked, others: pickHeads(others, { most: left, served }).ids };
 }
 
 function* claimKeyless(

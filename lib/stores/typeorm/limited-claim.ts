@@ -2,6 +2,7 @@ import type { ClaimedJob } from '../../model/job.js';
 import { decodeStarts, encodeStarts } from '../../model/start-times.js';
 import type { AskedType, ClaimRequest, LimitedClaimRequest, LimitedClaimResult } from '../job-store.js';
 import { allowanceOf, inTurns, usedLimits, type LimitState } from '../limit-state.js';
+import { furtherClaim, isOver } from '../payload-room.js';
 import { toText, type Row } from './job-row.js';
 import { claimKeyed, type KeyedSteps } from './keyed-claim.js';
 import { answerOf, inTime, type Answer, type Steps } from './stepwise.js';
@@ -49,11 +50,11 @@ export async function claimLimited(request: LimitedClaimRequest, steps: LimitedS
   const states = new Map((await steps.look(request.types)).map((state) => [state.type, state]));
   for (const asked of inTurns(request.types)) {
     const state = states.get(asked.type);
-    if (state === undefined || claimed.length >= request.limit) continue;
+    const rest = furtherClaim(request, claimed);
+    if (state === undefined || isOver(rest)) continue;
     const allowance = allowanceOf(asked, state);
     if (allowance.waitMs !== undefined) waits.set(asked.type, allowance.waitMs);
     if (allowance.most === 0) continue;
-    const rest = { ...request, limit: request.limit - claimed.length };
     const found = await steps.locked((locked) => inTime(claimUnderLock(asked, rest, locked)));
     if (found?.waitMs !== undefined) waits.set(asked.type, found.waitMs);
     claimed.push(...(found?.claimed ?? []));
@@ -97,6 +98,7 @@ export function* claimUnderLock(
 
 /** The request for one type. */
 function claimOf(asked: AskedType, request: LimitedClaimRequest, most: number): ClaimRequest {
-  const { queues, owner, leaseMs, mostInterruptions, limit } = request;
-  return { types: [asked.type], queues, owner, leaseMs, mostInterruptions, limit: Math.min(limit, most) };
+  const { queues, owner, leaseMs, mostInterruptions, limit, room, isFurther } = request;
+  const claim = { types: [asked.type], queues, owner, leaseMs, mostInterruptions, room, isFurther };
+  return { ...claim, limit: Math.min(limit, most) };
 }

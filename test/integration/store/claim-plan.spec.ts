@@ -27,7 +27,7 @@ import { claim, StoreRig } from '../../support/store-rig.js';
 
 const ofEach = 50_000;
 const others = 4 * ofEach;
-const claimOfTwo = { types: ['mine', 'other'], limit: 10, owner: 'ada', leaseMs: 1_000 };
+const claimOfTwo = { types: ['mine', 'other'], limit: 10, owner: 'ada', leaseMs: 1_000, room: 16_777_216 };
 const streams = ['mine', 'other'].map((type) => ({ type, queue: 'default', priority: 0 }));
 const names = { table: 'rws_jobs', slots: 'rws_jobs_slots' };
 const pruning = { state: 'failed', endedForMs: 1_000, limit: 10 } as const;

@@ -11,7 +11,7 @@ import { forEachDatabase } from '../../support/databases.js';
 import { claimed, settle, StoreRig } from '../../support/store-rig.js';
 
 const names = { table: 'rws_jobs', slots: 'rws_jobs_slots' };
-const claim = { types: ['mine', 'other'], limit: 10, owner: 'ada', leaseMs: 1_000 };
+const claim = { types: ['mine', 'other'], limit: 10, owner: 'ada', leaseMs: 1_000, room: 16_777_216 };
 const uuid = '00000000-0000-7000-8000-000000000000';
 const others = 200_000;
 

@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { ClaimedJob } from '../../../model/job.js';
 import type { ClaimRequest } from '../../job-store.js';
+import { fitting } from '../../payload-room.js';
 import { toClaimedJob, toText, type Row } from '../job-row.js';
 import type { SqlNames } from '../table-name.js';
 import { StreamChart, type Steps } from '../stream-chart.js';
-import { capOf, compareDue, isInScope, isPaused, toStream, type Stream } from '../streams.js';
+import { capOf, isInScope, isPaused, toStream, type Stream } from '../streams.js';
 import type { MysqlConnection, MysqlConnections } from './mysql-pool.js';
-import { claimStatement, lockPendingStatement, run, type MysqlStatement } from './mysql-statements.js';
+import {
+  claimStatement,
+  lockPendingStatement,
+  payloadsStatement,
+  run,
+  type MysqlStatement,
+} from './mysql-statements.js';
 import { candidatesStatement, nextStreamsStatement, streamsStatement, toSteps } from './mysql-streams.js';
 import { pendingTypesStatement } from './mysql-upkeep.js';
 
@@ -25,6 +32,17 @@ export interface Candidates {
   readonly isCut: boolean;
 }
 
+/** What a claim has taken. */
+export interface Claimed {
+  readonly jobs: readonly ClaimedJob[];
+  /** There was not room for more payloads. */
+  readonly isFull: boolean;
+}
+
+interface Locked extends Pick<Claimed, 'isFull'> {
+  readonly rows: readonly Row[];
+}
+
 /**
  * Claims by primary key. A locking read in the order of the index would lock what it passes and deadlock with inserts and with other
  * claims; so the index is read without locks, and only the rows found are locked, those of other claimers left out. Where several
@@ -32,6 +50,8 @@ export interface Candidates {
  */
 export class MysqlClaimer {
   private look = 1;
+  /** How many jobs are locked in one go. The server has to read payloads to tell their lengths, so it is few where there is room for few. */
+  private stride = mostClaimed;
   private readonly chart = new StreamChart();
 
   constructor(
@@ -77,31 +97,56 @@ export class MysqlClaimer {
   }
 
   /** In a transaction: nobody else claims what is locked here until it is marked. */
-  async claim(
-    connection: MysqlConnection,
-    { ids }: Candidates,
-    { limit, owner, leaseMs }: ClaimRequest,
-  ): Promise<readonly ClaimedJob[]> {
-    const wanted = Math.min(limit, mostClaimed);
-    const locked: Row[] = [];
-    let size = wanted;
-    for (let tried = 0; tried < ids.length && locked.length < wanted; size = Math.min(size * 2, mostClaimed)) {
-      const next = ids.slice(tried, tried + size);
-      const statement = lockPendingStatement(this.names.table, next, wanted - locked.length);
-      locked.push(...(await run(connection, statement)).rows);
-      tried += next.length;
-    }
-    if (locked.length === 0) return [];
+  async claim(connection: MysqlConnection, { ids }: Candidates, claim: ClaimRequest): Promise<Claimed> {
+    const { rows, isFull } = await this.lock(connection, ids, claim);
+    if (rows.length === 0) return { jobs: [], isFull };
+    const { owner, leaseMs } = claim;
     const nonce = `${randomBytes(16).toString('hex')}:`;
-    const claimed = locked.toSorted(compareDue).map((row) => claimedJob(row, nonce));
+    const claimed = (await this.withPayloads(connection, rows)).map((row) => claimedJob(row, nonce));
     const claimedIds = claimed.map(({ id }) => id);
     await run(connection, claimStatement(this.names.table, claimedIds, { nonce, owner, leaseMs }));
-    return claimed;
+    return { jobs: claimed, isFull };
+  }
+
+  /** Of these jobs those to claim, in the order of the list, together with the payloads that are small. */
+  private async lock(connection: MysqlConnection, ids: readonly string[], claim: ClaimRequest): Promise<Locked> {
+    const places = new Map<unknown, number>(ids.map((id, place) => [id, place]));
+    const placeOf = (row: Row): number => places.get(row['id']) ?? ids.length;
+    const wanted = Math.min(claim.limit, mostClaimed);
+    const longest = claim.room === undefined ? undefined : Math.floor(claim.room / wanted);
+    const locked: Row[] = [];
+    let rows: readonly Row[] = [];
+    let size = Math.min(wanted, this.stride);
+    for (let tried = 0; tried < ids.length && locked.length < wanted; size = Math.min(size * 2, mostClaimed)) {
+      const next = ids.slice(tried, tried + size);
+      const statement = lockPendingStatement(this.names.table, next, { limit: wanted - locked.length, longest });
+      locked.push(...(await run(connection, statement)).rows);
+      tried += next.length;
+      rows = fitting(
+        locked.toSorted((a, b) => placeOf(a) - placeOf(b)),
+        claim,
+        sizeOf,
+      );
+      if (rows.length < locked.length) break;
+    }
+    const isFull = rows.length < locked.length;
+    this.stride = isFull ? rows.length + 1 : Math.min(this.stride * 4, mostClaimed);
+    return { rows, isFull };
+  }
+
+  /** The same rows with the payloads too that were left out for their length. */
+  private async withPayloads(connection: MysqlConnection, rows: readonly Row[]): Promise<readonly Row[]> {
+    const missing = rows.filter((row) => row['payload'] === null).map((row) => toText(row['id']));
+    if (missing.length === 0) return rows;
+    const found = await run(connection, payloadsStatement(this.names.table, missing));
+    const payloads = new Map(found.rows.map((row) => [row['id'], row['payload']]));
+    return rows.map((row) => (payloads.has(row['id']) ? { ...row, payload: payloads.get(row['id']) } : row));
   }
 
   /** Says whether it is worth to look again, further: others were at the same jobs, and there are more. */
-  isCrowdedOut(candidates: Candidates, claimed: readonly ClaimedJob[], { limit }: ClaimRequest): boolean {
-    const isShort = claimed.length < Math.min(limit, mostClaimed);
+  isCrowdedOut(candidates: Candidates, { jobs, isFull }: Claimed, { limit }: ClaimRequest): boolean {
+    if (isFull) return false;
+    const isShort = jobs.length < Math.min(limit, mostClaimed);
     if (!isShort || !candidates.isCut) {
       if (!isShort) this.look = Math.max(1, this.look / 2);
       return false;
@@ -114,6 +159,10 @@ export class MysqlClaimer {
   private reach(limit: number): number {
     return Math.min(Math.min(limit, mostClaimed) * this.look, mostSeen);
   }
+}
+
+function sizeOf(row: Row): number {
+  return Number(row['size']);
 }
 
 function claimedJob(row: Row, nonce: string): ClaimedJob {

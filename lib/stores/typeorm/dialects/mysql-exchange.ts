@@ -1,12 +1,21 @@
 import type { ClaimedJob, Lease } from '../../../model/job.js';
 import type { ClaimRequest, ExchangeRequest, ExchangeResult, Settlement } from '../../job-store.js';
+import { furtherClaim } from '../../payload-room.js';
 import { isGone, toSettledRow } from '../job-row.js';
-import type { Candidates, MysqlClaimer } from './mysql-claimer.js';
+import type { Candidates, Claimed, MysqlClaimer } from './mysql-claimer.js';
 import { retryMysql, UndoTransaction, type MysqlConnection, type MysqlConnections } from './mysql-pool.js';
 import { deleteCompletedStatement, lockHeldStatement, run, settleStatement, slicesOf } from './mysql-statements.js';
 
 /** From so many outcomes on they are written while jobs are claimed on another connection: that saves more than a commit costs. */
 const manyOutcomes = 100;
+
+const nothing: Claimed = { jobs: [], isFull: false };
+
+/** What came of one transaction. */
+interface Round {
+  readonly lost: readonly Lease[];
+  readonly found: Claimed;
+}
 
 /**
  * Settles and claims in one short transaction, or in two at the same time. It first takes for granted that every claim is held still; where
@@ -20,9 +29,12 @@ export class MysqlExchange {
   ) {}
 
   async exchange({ settle, claim }: ExchangeRequest): Promise<ExchangeResult> {
-    if (claim === undefined) return this.round(settle, async () => []);
+    if (claim === undefined) return { lost: (await this.round(settle, async () => nothing)).lost, claimed: [] };
     if (settle.length < manyOutcomes) return this.together(settle, claim);
-    const [settled, found] = await Promise.allSettled([this.round(settle, async () => []), this.together([], claim)]);
+    const [settled, found] = await Promise.allSettled([
+      this.round(settle, async () => nothing),
+      this.together([], claim),
+    ]);
     if (found.status === 'rejected') throw found.reason;
     if (settled.status === 'fulfilled') return { lost: settled.value.lost, claimed: found.value.claimed };
     await this.giveBack(found.value.claimed);
@@ -36,36 +48,32 @@ export class MysqlExchange {
       token,
       outcome: { kind: 'released', delayMs: 0 } as const,
     }));
-    await this.round(released, async () => []).catch(() => undefined);
+    await this.round(released, async () => nothing).catch(() => undefined);
   }
 
   private async together(settle: readonly Settlement[], claim: ClaimRequest): Promise<ExchangeResult> {
     const first = await this.claimer.candidates(claim);
     if (first.ids.length === 0 && settle.length === 0) return { lost: [], claimed: [] };
-    const { lost, claimed } = await this.round(settle, (connection) => this.claimer.claim(connection, first, claim));
-    return { lost, claimed: [...claimed, ...(await this.claimFurther(first, claimed, claim))] };
+    const { lost, found } = await this.round(settle, (connection) => this.claimer.claim(connection, first, claim));
+    return { lost, claimed: [...found.jobs, ...(await this.claimFurther(first, found, claim))] };
   }
 
-  private async claimFurther(
-    seen: Candidates,
-    claimed: readonly ClaimedJob[],
-    claim: ClaimRequest,
-  ): Promise<readonly ClaimedJob[]> {
-    if (!this.claimer.isCrowdedOut(seen, claimed, claim)) return [];
-    const rest = { ...claim, limit: claim.limit - claimed.length };
+  private async claimFurther(seen: Candidates, found: Claimed, claim: ClaimRequest): Promise<readonly ClaimedJob[]> {
+    if (!this.claimer.isCrowdedOut(seen, found, claim)) return [];
+    const rest = furtherClaim(claim, found.jobs);
     const next = await this.claimer.candidates(rest);
     const more = await this.round([], (connection) => this.claimer.claim(connection, next, rest));
-    return [...more.claimed, ...(await this.claimFurther(next, more.claimed, rest))];
+    return [...more.found.jobs, ...(await this.claimFurther(next, more.found, rest))];
   }
 
   private async round(
     settle: readonly Settlement[],
-    claim: (connection: MysqlConnection) => Promise<readonly ClaimedJob[]>,
-  ): Promise<ExchangeResult> {
+    claim: (connection: MysqlConnection) => Promise<Claimed>,
+  ): Promise<Round> {
     try {
       return await this.inTransaction(async (connection) => {
         await this.settleAll(connection, settle);
-        return { lost: [], claimed: await claim(connection) };
+        return { lost: [], found: await claim(connection) };
       });
     } catch (error) {
       if (!(error instanceof UndoTransaction)) throw error;
@@ -77,7 +85,7 @@ export class MysqlExchange {
         connection,
         settle.filter(({ token }) => !tokens.has(token)),
       );
-      return { lost, claimed: await claim(connection) };
+      return { lost, found: await claim(connection) };
     });
   }
 

@@ -76,11 +76,13 @@ class MysqlLockedSteps implements LockedSteps {
   async claim(request: ClaimRequest): Promise<readonly ClaimedJob[]> {
     const { claimer } = this.parts;
     const candidates = await claimer.candidatesOn(this.connection, request);
-    return claimer.claim(this.connection, candidates, request);
+    const { jobs } = await claimer.claim(this.connection, candidates, request);
+    return jobs;
   }
 
-  claimThese(ids: readonly string[], claim: ClaimRequest): Promise<readonly ClaimedJob[]> {
-    return this.parts.claimer.claim(this.connection, { ids, isCut: false }, claim);
+  async claimThese(ids: readonly string[], claim: ClaimRequest): Promise<readonly ClaimedJob[]> {
+    const { jobs } = await this.parts.claimer.claim(this.connection, { ids, isCut: false }, claim);
+    return jobs;
   }
 
   async dueKeys(claim: ClaimRequest): Promise<DueKeys> {

@@ -99,18 +99,35 @@ export function textBinding(binding: TextBinding) {
   };
 }
 
-/** Reads up to `limit` of these ids that are still pending and nobody's, and keeps others away from them until the transaction ends. */
-export function lockPendingStatement(table: string, ids: readonly string[], limit: number): MysqlStatement {
+/**
+ * Reads up to `limit` of these ids that are still pending and nobody's, and keeps others away from them until the transaction ends. Payloads of more
+ * than `longest` bytes are left out, their lengths are told.
+ */
+export function lockPendingStatement(
+  table: string,
+  ids: readonly string[],
+  { limit, longest }: { readonly limit: number; readonly longest?: number | undefined },
+): MysqlStatement {
   const list = inList(ids);
+  const columns = claimedColumns.map((column) =>
+    column === 'payload' && longest !== undefined ? 'IF(LENGTH(payload) <= ?, payload, NULL) AS payload' : column,
+  );
   return {
-    text: `SELECT ${claimedColumns.join(', ')}, priority, next_run_at, ${mysqlNowMs} AS now_ms FROM ${byId(table)}
+    text: `SELECT ${columns.join(', ')}, LENGTH(payload) AS size, priority, next_run_at, ${mysqlNowMs} AS now_ms
+      FROM ${byId(table)}
       WHERE id IN (${list.marks}) AND status = '${Pending}'
       ORDER BY id
       LIMIT ?
       FOR UPDATE SKIP LOCKED`,
     // As text: MySQL refuses a number here, which the driver sends as a fraction.
-    values: [...list.values, String(limit)],
+    values: [...(longest === undefined ? [] : [longest]), ...list.values, String(limit)],
   };
+}
+
+/** What jobs carry that this transaction has locked. */
+export function payloadsStatement(table: string, ids: readonly string[]): MysqlStatement {
+  const list = inList(ids);
+  return { text: `SELECT id, payload FROM ${byId(table)} WHERE id IN (${list.marks})`, values: list.values };
 }
 
 export interface ClaimMarks {

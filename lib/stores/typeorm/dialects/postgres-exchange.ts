@@ -129,10 +129,33 @@ function newNonce(): string {
 }
 
 function claimParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): readonly string[] {
-  return [...dueParts(names, claim, values), claimedPart(names.table, claim, values)];
+  return [...dueParts(names, claim, values), ...fittingParts(claim, values), claimedPart(names.table, claim, values)];
 }
 
-/** Marks what stands in the part `due`. */
+/**
+ * As many rows of the part `due`, from its first one on, as there is room for. The length of a payload that is stored apart from its row is known without reading it.
+ * Rows are summed up one by one only where not all of them fit, which is rare.
+ */
+function fittingParts({ room, isFurther }: ClaimRequest, values: PgValues): readonly string[] {
+  if (room === undefined) return ['fitting AS (SELECT ctid FROM due)'];
+  const most = values.bind(Math.floor(room), 'bigint');
+  const sum = `sum_of_all AS MATERIALIZED (SELECT sum(size) <= ${most} AS is_fitting FROM due)`;
+  const first = isFurther === true ? '' : ' OR f.place = 1';
+  const fitting = `fitting AS (
+    SELECT ctid FROM due WHERE (SELECT is_fitting FROM sum_of_all)
+    UNION ALL
+    SELECT f.ctid
+    FROM (
+      SELECT ctid, sum(size) OVER w AS total, row_number() OVER w AS place
+      FROM due
+      WINDOW w AS (ROWS UNBOUNDED PRECEDING)
+    ) AS f
+    WHERE NOT (SELECT is_fitting FROM sum_of_all) AND (f.total <= ${most}${first})
+  )`;
+  return [sum, fitting];
+}
+
+/** Marks what stands in the part `fitting`. */
 function claimedPart(table: string, claim: ClaimRequest, values: PgValues): string {
   return `claimed AS (
     UPDATE ${table} AS j
@@ -140,7 +163,7 @@ function claimedPart(table: string, claim: ClaimRequest, values: PgValues): stri
       claim_token = uuid_hash_extended(j.id, ${values.bind(newNonce(), 'bigint')}),
       claimed_by = ${values.bind(claim.owner, 'text')},
       lease_until = ${pgMoment} + ${values.bind(claim.leaseMs, 'bigint')}
-    WHERE j.ctid = ANY(ARRAY(SELECT due.ctid FROM due))
+    WHERE j.ctid = ANY(ARRAY(SELECT f.ctid FROM fitting AS f))
     RETURNING ${plainColumns.map((column) => `j.${column}`).join(', ')}, j.claim_token::text, j.priority, j.next_run_at, ${rare} AS rare
   )`;
 }
@@ -148,12 +171,15 @@ function claimedPart(table: string, claim: ClaimRequest, values: PgValues): stri
 /** Claims those of these jobs that are pending still, and nobody's. */
 export function claimTheseStatement(table: string, ids: readonly string[], claim: ClaimRequest): PgStatement {
   const values = new PgValues();
+  const wanted = values.bindPlain(ids, 'uuid');
   const due = `due AS MATERIALIZED (
-    SELECT ctid FROM ${table}
-    WHERE id = ANY(${values.bindPlain(ids, 'uuid')}) AND status = '${Pending}'
+    SELECT ctid, octet_length(payload) AS size
+    FROM ${table}
+    WHERE id = ANY(${wanted}) AND status = '${Pending}'
+    ORDER BY array_position(${wanted}, id)
     FOR UPDATE SKIP LOCKED
   )`;
-  const parts = [pgMomentPart, due, claimedPart(table, claim, values)];
+  const parts = [pgMomentPart, due, ...fittingParts(claim, values), claimedPart(table, claim, values)];
   return { text: `WITH ${parts.join(',\n')}\nSELECT ${answered.join(', ')} FROM claimed`, values: values.list };
 }
 
@@ -174,7 +200,7 @@ function dueParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): re
       ? ''
       : `\n        AND j.interruptions <= ${values.bind(mostInterruptions, 'integer')}`;
   const dueOf = (most: string): string => `
-      SELECT j.ctid, j.id, j.priority, j.next_run_at
+      SELECT j.ctid, j.id, j.priority, j.next_run_at, octet_length(j.payload) AS size
       FROM ${table} AS j
       WHERE j.status = '${Pending}' AND j.job_type = s.job_type AND j.queue = s.queue AND j.priority = s.priority
         AND j.next_run_at <= ${pgMoment}${spared}${keyless}
@@ -182,7 +208,7 @@ function dueParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): re
       LIMIT ${caps === undefined ? most : `LEAST(${most}, s.most)`}`;
   const most = values.bind(limit, 'integer');
   const look = values.bind(limit * 2 + spare, 'integer');
-  const walk = (rows: string): string => `SELECT d.ctid FROM streams AS s CROSS JOIN LATERAL (${dueOf(rows)}`;
+  const walk = (rows: string): string => `SELECT d.ctid, d.size FROM streams AS s CROSS JOIN LATERAL (${dueOf(rows)}`;
   // Whether a part has anything to do is a condition around it: a limit that is not known beforehand makes the planner sort the table.
   const plan = 'plan AS MATERIALIZED (SELECT count(*) = 1 AS is_alone FROM streams)';
   const alone = `alone AS MATERIALIZED (
@@ -196,7 +222,7 @@ function dueParts(names: ClaimTables, claim: ClaimRequest, values: PgValues): re
     LIMIT ${look}
   )`;
   const free = `free AS MATERIALIZED (
-    SELECT j.ctid
+    SELECT j.ctid, octet_length(j.payload) AS size
     FROM ${table} AS j
     WHERE j.ctid = ANY(ARRAY(SELECT c.ctid FROM candidates AS c)) AND j.status = '${Pending}'
     ORDER BY j.priority, j.next_run_at, j.id
@@ -223,11 +249,11 @@ function crowdParts(walk: string, { look, most }: { readonly look: string; reado
   )`;
   // What is free comes again from the walk.
   const due = `due AS (
-    SELECT ctid FROM alone
+    SELECT ctid, size FROM alone
     UNION ALL
-    SELECT ctid FROM behind
+    SELECT ctid, size FROM behind
     UNION ALL
-    SELECT ctid FROM free WHERE NOT (SELECT is_any FROM missing)
+    SELECT ctid, size FROM free WHERE NOT (SELECT is_any FROM missing)
   )`;
   return [missing, behind, due];
 }

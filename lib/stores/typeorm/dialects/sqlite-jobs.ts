@@ -14,7 +14,9 @@ import type {
   RecoverRequest,
   Settlement,
 } from '../../job-store.js';
+import { PayloadRoom } from '../../payload-room.js';
 import {
+  charactersOfRow,
   interruptionError,
   isGone,
   toClaimedJob,
@@ -38,8 +40,12 @@ interface DueLimits {
   readonly bounds: readonly number[];
   readonly caps: ClaimRequest['caps'];
   readonly limit: number;
-  readonly name: 'due' | 'dueKeyless';
+  readonly room: ClaimRequest['room'];
+  readonly isFurther: ClaimRequest['isFurther'];
+  readonly name: DueName;
 }
+
+type DueName = 'due' | 'dueKeyless' | 'dueKeys';
 
 /** The verbs on one connection, synchronous; whoever calls them sees to the transaction. Row by row is as fast as any list here. */
 export class SqliteJobs {
@@ -76,9 +82,26 @@ export class SqliteJobs {
     return this.tellCancelled(settlements.filter((settlement) => !this.settleOne(settlement, now)));
   }
 
-  /** Due jobs, of the lowest priority first, then the oldest. */
+  /** Due jobs, of the lowest priority first, then the oldest: as many as there is room for. */
   due(request: ClaimRequest, now: number): readonly Row[] {
-    const { types = this.pendingTypes(), queues, caps, limit, mostInterruptions = unlimited } = request;
+    return this.lookFor(request, now, request.keys === 'none' ? 'dueKeyless' : 'due');
+  }
+
+  /** The same jobs without what they carry, whatever room there is. */
+  dueKeys(request: ClaimRequest, now: number): readonly Row[] {
+    return this.lookFor({ ...request, room: undefined }, now, 'dueKeys');
+  }
+
+  private lookFor(request: ClaimRequest, now: number, name: DueName): readonly Row[] {
+    const {
+      types = this.pendingTypes(),
+      queues,
+      caps,
+      limit,
+      mostInterruptions = unlimited,
+      room,
+      isFurther,
+    } = request;
     const found = types
       .flatMap((type) => this.streamsOf(type))
       .filter(({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0);
@@ -86,8 +109,8 @@ export class SqliteJobs {
     const [only] = streams;
     if (only === undefined) return [];
     const bounds = [now, mostInterruptions];
-    const name = request.keys === 'none' ? 'dueKeyless' : 'due';
-    if (streams.length > 1) return this.dueOfMany(streams, { bounds, caps, limit, name });
+    const isCursor = streams.length > 1 || room !== undefined;
+    if (isCursor) return this.dueOfMany(streams, { bounds, caps, limit, room, isFurther, name });
     const most = Math.min(limit, capOf(caps, only.type) ?? limit);
     return this.statements.get(name).all(only.type, only.queue, only.priority, ...bounds, most);
   }
@@ -228,15 +251,16 @@ export class SqliteJobs {
     return streams;
   }
 
-  /** Merges the cursors of all streams, so that no more rows are read than are wanted, and one more of each stream. */
-  private dueOfMany(streams: readonly Stream[], { bounds, caps, limit, name }: DueLimits): readonly Row[] {
+  /** Merges the cursors of all streams, so that no more rows are read than are wanted and than there is room for, and one more of each stream. */
+  private dueOfMany(streams: readonly Stream[], limits: DueLimits): readonly Row[] {
+    const { bounds, caps, limit, name } = limits;
     // All of them first: what keeps one from being prepared must leave no cursor open, which would block the connection for ever.
     const looks = streams.map((stream, index) => ({ stream, statement: this.statements.get(name, index) }));
     const cursors = looks.map(({ stream: { type, queue, priority }, statement }) =>
       statement.iterate(type, queue, priority, ...bounds, Math.min(limit, capOf(caps, type) ?? limit)),
     );
     try {
-      return mergeByDue(cursors, limit);
+      return mergeByDue(cursors, limits);
     } finally {
       for (const cursor of cursors) cursor.return?.();
     }
@@ -248,7 +272,9 @@ function lineAt(now: number, line: string): string {
   return lineStart + String(now) + line;
 }
 
-function mergeByDue(cursors: readonly Iterator<Row>[], limit: number): readonly Row[] {
+function mergeByDue(cursors: readonly Iterator<Row>[], limits: DueLimits): readonly Row[] {
+  const { limit } = limits;
+  const room = new PayloadRoom(limits);
   const heads = cursors.map((cursor) => ({ cursor, head: cursor.next() }));
   const merged: Row[] = [];
   while (merged.length < limit) {
@@ -257,7 +283,7 @@ function mergeByDue(cursors: readonly Iterator<Row>[], limit: number): readonly 
       if (candidate.head.done === true) continue;
       if (first === undefined || compareDue(candidate.head.value, first.head.value as Row) < 0) first = candidate;
     }
-    if (first === undefined) break;
+    if (first === undefined || !room.takes(charactersOfRow(first.head.value as Row))) break;
     merged.push(first.head.value as Row);
     first.head = first.cursor.next();
   }

@@ -3,7 +3,8 @@ import { mostDueSeen, type DueKeys, type KeyHead, type KeySource } from '../../k
 import type { AskedType, ClaimRequest, LimitedClaimRequest, LimitedClaimResult } from '../../job-store.js';
 import { allowanceOf, inTurns, mostCounted } from '../../limit-state.js';
 import type { Row } from '../job-row.js';
-import { toText } from '../job-row.js';
+import { fitting, furtherClaim, isOver } from '../../payload-room.js';
+import { charactersOfRow, toText } from '../job-row.js';
 import { toDueKeys, toKeyHead } from '../keyed-claim.js';
 import type { KeylessLooks } from '../keyless-looks.js';
 import {
@@ -20,6 +21,8 @@ import type { SqliteStatements } from './sqlite-statements.js';
 /** How jobs are found and marked, limits aside. */
 interface SqliteClaims {
   due(request: ClaimRequest, now: number): readonly Row[];
+  /** The same jobs without what they carry, whatever room there is. */
+  dueKeys(request: ClaimRequest, now: number): readonly Row[];
   claim(rows: readonly Row[], request: ClaimRequest, now: number): readonly ClaimedJob[];
 }
 
@@ -53,8 +56,8 @@ export class SqliteLimited {
     const claimed: ClaimedJob[] = [];
     const waits = new Map<string, number>();
     for (const asked of inTurns(request.types)) {
-      const rest = { ...request, limit: request.limit - claimed.length };
-      if (rest.limit <= 0) break;
+      const rest = furtherClaim(request, claimed);
+      if (isOver(rest)) break;
       const found = atOnce(claimUnderLock(asked, rest, steps));
       if (found.waitMs !== undefined) waits.set(asked.type, found.waitMs);
       claimed.push(...found.claimed);
@@ -88,7 +91,7 @@ class SqliteLockedSteps implements LockedSteps {
   }
 
   dueKeys(claim: ClaimRequest): DueKeys {
-    return toDueKeys(this.parts.jobs.due({ ...claim, limit: mostDueSeen }, this.now), mostDueSeen);
+    return toDueKeys(this.parts.jobs.dueKeys({ ...claim, limit: mostDueSeen }, this.now), mostDueSeen);
   }
 
   heads(source: KeySource, claim: ClaimRequest): readonly KeyHead[] {
@@ -100,7 +103,7 @@ class SqliteLockedSteps implements LockedSteps {
   claimThese(ids: readonly string[], claim: ClaimRequest): readonly ClaimedJob[] {
     const { jobs, statements } = this.parts;
     const rows = ids.map((id) => statements.get('pendingById').get(id)).filter((row) => row !== undefined);
-    return jobs.claim(rows, claim, this.now);
+    return jobs.claim(fitting(rows, claim, charactersOfRow), claim, this.now);
   }
 
   save(type: string, { starts, served }: LimitChanges): void {

@@ -101,6 +101,8 @@ function workingTexts(table: string) {
     due: dueText(table, ''),
     /** The same, of jobs without a key. */
     dueKeyless: dueText(table, ' AND job_key IS NULL'),
+    /** The same as `due` without what the jobs carry, which may be large. */
+    dueKeys: dueText(table, '', ['id', 'job_key']),
     /** claim_token, claimed_by, lease_until, place */
     claim: `
       UPDATE ${table}
@@ -109,9 +111,9 @@ function workingTexts(table: string) {
   };
 }
 
-function dueText(table: string, also: string): string {
+function dueText(table: string, also: string, columns: readonly string[] = claimedColumns): string {
   return `
-      SELECT ${claimedColumns.join(', ')}, priority, next_run_at, rowid AS place FROM ${table}
+      SELECT ${columns.join(', ')}, priority, next_run_at, rowid AS place FROM ${table}
       WHERE status = '${Pending}' AND job_type = ? AND queue = ? AND priority = ? AND next_run_at <= ?
         AND interruptions <= ?${also}
       ORDER BY next_run_at, id
