@@ -177,15 +177,15 @@ export function describeBatches(fixture: JobQueriesFixture): void {
       await settleAll(await claim(store, { types: ['t1', 't4'] }), held);
       await claim(store, { types: ['t2'] });
 
-      expect(await batches.page(undefined, 2)).toEqual({ idle: [second], next: second });
-      expect(await batches.page(second, 2)).toEqual({ idle: [], next: fourth });
-      expect(await batches.page(fourth, 2)).toEqual({ idle: [fifth], next: undefined });
+      expect(await batches.page(undefined, 2)).toEqual({ idle: [second], open: 2, next: second });
+      expect(await batches.page(second, 2)).toEqual({ idle: [], open: 2, next: fourth });
+      expect(await batches.page(fourth, 2)).toEqual({ idle: [fifth], open: 1, next: undefined });
       await batches.close(second ?? '');
-      expect(await batches.page(first, 1)).toEqual({ idle: [second], next: second });
+      expect(await batches.page(first, 1)).toEqual({ idle: [second], open: 1, next: second });
       await batches.advance(second ?? '');
-      expect(await batches.page(first, 1)).toEqual({ idle: [second], next: second });
+      expect(await batches.page(first, 1)).toEqual({ idle: [second], open: 1, next: second });
       await batches.close(second ?? '');
-      expect(await batches.page(first, 1)).toEqual({ idle: [], next: third });
+      expect(await batches.page(first, 1)).toEqual({ idle: [], open: 1, next: third });
     });
 
     it('passes over one that has ended as long as one of its jobs, retried by hand, is under way', async () => {
@@ -202,7 +202,7 @@ export function describeBatches(fixture: JobQueriesFixture): void {
       await store.queries.retry([job.id], ['failed']);
 
       expect((await store.queries.find(job.id, 'without payload'))?.batchId).toBeUndefined();
-      expect(await batches.page(undefined, 10)).toEqual({ idle: [batch.id], next: undefined });
+      expect(await batches.page(undefined, 10)).toEqual({ idle: [batch.id], open: 1, next: undefined });
     });
   });
 

@@ -7,6 +7,8 @@ import { mostCharacters } from '../../../lib/runtime/flow.js';
 import { NoteWriter } from '../../../lib/runtime/note-writer.js';
 import { SuspectSeat } from '../../../lib/runtime/suspect-seat.js';
 import { Worker } from '../../../lib/runtime/worker.js';
+import type { WorkerParts } from '../../../lib/runtime/worker-parts.js';
+import type { LimitedType } from '../../../lib/model/limited-type.js';
 import type { ClaimedJob } from '../../../lib/model/job.js';
 import type {
   ExchangeRequest,
@@ -46,6 +48,30 @@ class RoomyStore extends ScriptedStore {
   }
 }
 
+function workerOn(store: RoomyStore, run: () => Promise<void>, limited: readonly LimitedType[]): Worker {
+  const registry = new HandlerRegistry();
+  registry.add({ type: 'work', source: 'work', policy: {}, run });
+  const events = new JobEvents();
+  const parts: WorkerParts = {
+    store,
+    events,
+    clock,
+    executor: new Executor(registry, { backoff: defaultBackoff, timeout: 0 }),
+    makeLogger: () => silent,
+    notes: new NoteWriter(store, events),
+    keeper: undefined,
+    desk: new ClaimDesk({ disown: () => Promise.resolve(0), clock, intervalMs: Infinity }),
+    seat: new SuspectSeat(),
+    claimTypes: () => registry.types(),
+    limits: () => new Map(),
+    limited: () => limited,
+    learnKeyed: () => undefined,
+    onFreed: () => undefined,
+    held: () => [],
+  };
+  return new Worker(parts, { pollMs: 600_000, leaseMs: 0, prefetch: 1_000, maxInterruptions: Infinity, owner: 'me' });
+}
+
 describe('large payloads', () => {
   it.each([
     ['without limits', []],
@@ -53,36 +79,14 @@ describe('large payloads', () => {
   ])('free workers get jobs of a type %s claim by claim, and wait for no poll between', async (_which, limited) => {
     const store = new RoomyStore();
     for (let n = 0; n < all; n++) store.add({ type: 'work', payload: JSON.stringify(large) });
-    const registry = new HandlerRegistry();
-    const events = new JobEvents();
     let started = 0;
     let open = (): void => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
-    const run = async (): Promise<void> => {
+    const run = (): Promise<void> => {
       started += 1;
-      await gate;
+      return gate;
     };
-    registry.add({ type: 'work', source: 'work', policy: {}, run });
-    const worker = new Worker(
-      {
-        store,
-        events,
-        clock,
-        executor: new Executor(registry, { backoff: defaultBackoff, timeout: 0 }),
-        makeLogger: () => silent,
-        notes: new NoteWriter(store, events),
-        keeper: undefined,
-        desk: new ClaimDesk({ disown: () => Promise.resolve(0), clock, intervalMs: Infinity }),
-        seat: new SuspectSeat(),
-        claimTypes: () => registry.types(),
-        limits: () => new Map(),
-        limited: () => limited,
-        learnKeyed: () => undefined,
-        onFreed: () => undefined,
-        held: () => [],
-      },
-      { pollMs: 600_000, leaseMs: 0, prefetch: 1_000, maxInterruptions: Infinity, owner: 'me' },
-    );
+    const worker = workerOn(store, run, limited);
 
     worker.start(2 * all);
     try {

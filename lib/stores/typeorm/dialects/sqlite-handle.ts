@@ -15,6 +15,14 @@ export interface SqliteStatement {
   all(...values: readonly SqliteValue[]): readonly Row[];
   /** Nothing can be written on the connection before the iterator has ended. */
   iterate(...values: readonly SqliteValue[]): IterableIterator<Row>;
+  /** Makes it answer with values alone, in the order of its columns. */
+  raw(): SqliteValuesStatement;
+}
+
+export interface SqliteValuesStatement {
+  all(...values: readonly SqliteValue[]): readonly (readonly unknown[])[];
+  /** As of `SqliteStatement`. */
+  iterate(...values: readonly SqliteValue[]): IterableIterator<readonly unknown[]>;
 }
 
 /** The app's connection, as better-sqlite3 knows it. */

@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import type { EnqueueResult } from '../../../model/enqueue-result.js';
 import { interruptedLine, lineStart } from '../../../model/attempt-history.js';
-import type { ClaimedJob, Lease, NewJob } from '../../../model/job.js';
+import type { Lease, NewJob } from '../../../model/job.js';
 import { JobState } from '../../../model/job-state.js';
 import type {
-  ClaimRequest,
   ForeignClaims,
   JobNote,
   JobWrite,
@@ -14,43 +12,20 @@ import type {
   RecoverRequest,
   Settlement,
 } from '../../job-store.js';
-import { PayloadRoom } from '../../payload-room.js';
-import {
-  charactersOfRow,
-  interruptionError,
-  isGone,
-  toClaimedJob,
-  toForeignClaims,
-  toSettledRow,
-  toText,
-  type Row,
-} from '../job-row.js';
-import { capOf, compareDue, isInScope, isPaused, toStream, type Stream } from '../streams.js';
+import { interruptionError, isGone, toForeignClaims, toSettledRow, toText, type Row } from '../job-row.js';
 import { SqliteAdmission } from './sqlite-admission.js';
 import { markCancelled } from '../lost-leases.js';
 import type { SqliteHandle } from './sqlite-handle.js';
 import { KeylessLooks } from '../keyless-looks.js';
+import { SqliteClaimer } from './sqlite-claimer.js';
 import { SqliteLimited } from './sqlite-limited.js';
 import { SqliteStatements, type SqliteNames } from './sqlite-statements.js';
-
-const unlimited = Number.MAX_SAFE_INTEGER;
-
-/** What a look for due jobs keeps to: the moment and the interruptions, and how many. */
-interface DueLimits {
-  readonly bounds: readonly number[];
-  readonly caps: ClaimRequest['caps'];
-  readonly limit: number;
-  readonly room: ClaimRequest['room'];
-  readonly isFurther: ClaimRequest['isFurther'];
-  readonly name: DueName;
-}
-
-type DueName = 'due' | 'dueKeyless' | 'dueKeys';
 
 /** The verbs on one connection, synchronous; whoever calls them sees to the transaction. Row by row is as fast as any list here. */
 export class SqliteJobs {
   private readonly statements: SqliteStatements;
   private readonly admission: SqliteAdmission;
+  readonly claimer: SqliteClaimer;
   /** Claims of types with limits. */
   readonly limited: SqliteLimited;
 
@@ -61,7 +36,8 @@ export class SqliteJobs {
     this.statements = new SqliteStatements(handle, names);
     this.admission = new SqliteAdmission(this.statements);
     const { statements } = this;
-    this.limited = new SqliteLimited({ jobs: this, statements, keylessLooks: new KeylessLooks() });
+    this.claimer = new SqliteClaimer(statements);
+    this.limited = new SqliteLimited({ claimer: this.claimer, statements, keylessLooks: new KeylessLooks() });
   }
 
   insert(jobs: readonly NewJob[], now: number): void {
@@ -80,50 +56,6 @@ export class SqliteJobs {
   /** Returns the leases that were lost. */
   settle(settlements: readonly Settlement[], now: number): readonly LostLease[] {
     return this.tellCancelled(settlements.filter((settlement) => !this.settleOne(settlement, now)));
-  }
-
-  /** Due jobs, of the lowest priority first, then the oldest: as many as there is room for. */
-  due(request: ClaimRequest, now: number): readonly Row[] {
-    return this.lookFor(request, now, request.keys === 'none' ? 'dueKeyless' : 'due');
-  }
-
-  /** The same jobs without what they carry, whatever room there is. */
-  dueKeys(request: ClaimRequest, now: number): readonly Row[] {
-    return this.lookFor({ ...request, room: undefined }, now, 'dueKeys');
-  }
-
-  private lookFor(request: ClaimRequest, now: number, name: DueName): readonly Row[] {
-    const {
-      types = this.pendingTypes(),
-      queues,
-      caps,
-      limit,
-      mostInterruptions = unlimited,
-      room,
-      isFurther,
-    } = request;
-    const found = types
-      .flatMap((type) => this.streamsOf(type))
-      .filter(({ type, queue }) => isInScope(queue, queues) && capOf(caps, type) !== 0);
-    const streams = this.withoutPaused(found);
-    const [only] = streams;
-    if (only === undefined) return [];
-    const bounds = [now, mostInterruptions];
-    const isCursor = streams.length > 1 || room !== undefined;
-    if (isCursor) return this.dueOfMany(streams, { bounds, caps, limit, room, isFurther, name });
-    const most = Math.min(limit, capOf(caps, only.type) ?? limit);
-    return this.statements.get(name).all(only.type, only.queue, only.priority, ...bounds, most);
-  }
-
-  /** Marks what `due` found in the same transaction. */
-  claim(rows: readonly Row[], { owner, leaseMs }: ClaimRequest, now: number): readonly ClaimedJob[] {
-    const claim = this.statements.get('claim');
-    const nonce = `${randomBytes(16).toString('hex')}:`;
-    return rows.map((row) => {
-      const job = toClaimedJob(row, { token: `${nonce}${idOf(row)}`, now });
-      claim.run(job.token, owner, now + leaseMs, Number(row['place']));
-      return job;
-    });
   }
 
   /** Returns the leases that were lost. */
@@ -196,13 +128,6 @@ export class SqliteJobs {
     return strays.length;
   }
 
-  pendingTypes(): readonly string[] {
-    return this.statements
-      .get('pendingTypes')
-      .all()
-      .map((row) => toText(row['job_type']));
-  }
-
   private tellCancelled(lost: readonly Lease[]): readonly LostLease[] {
     if (lost.length === 0) return [];
     const ids = JSON.stringify(lost.map(({ id }) => id));
@@ -226,68 +151,11 @@ export class SqliteJobs {
     ];
     return this.statements.get('settle').run(status, ...outcome, status, id, token).changes > 0;
   }
-
-  /** An idle process, which finds no stream, does not even look at the pauses. */
-  private withoutPaused(streams: readonly Stream[]): readonly Stream[] {
-    if (streams.length === 0) return streams;
-    const paused = new Set(
-      this.statements
-        .get('pauses')
-        .all()
-        .map((row) => row['slot']),
-    );
-    return streams.filter((stream) => !isPaused(stream, paused));
-  }
-
-  /** One step in the index for each stream. */
-  private streamsOf(type: string): readonly Stream[] {
-    const streams: Stream[] = [];
-    for (let row = this.statements.get('firstStream').get(type); row !== undefined;) {
-      const stream = toStream(row);
-      streams.push(stream);
-      const { queue, priority } = stream;
-      row = this.statements.get('nextStream').get(type, queue, priority, type, queue);
-    }
-    return streams;
-  }
-
-  /** Merges the cursors of all streams, so that no more rows are read than are wanted and than there is room for, and one more of each stream. */
-  private dueOfMany(streams: readonly Stream[], limits: DueLimits): readonly Row[] {
-    const { bounds, caps, limit, name } = limits;
-    // All of them first: what keeps one from being prepared must leave no cursor open, which would block the connection for ever.
-    const looks = streams.map((stream, index) => ({ stream, statement: this.statements.get(name, index) }));
-    const cursors = looks.map(({ stream: { type, queue, priority }, statement }) =>
-      statement.iterate(type, queue, priority, ...bounds, Math.min(limit, capOf(caps, type) ?? limit)),
-    );
-    try {
-      return mergeByDue(cursors, limits);
-    } finally {
-      for (const cursor of cursors) cursor.return?.();
-    }
-  }
 }
 
 /** A line of the history, with its moment. */
 function lineAt(now: number, line: string): string {
   return lineStart + String(now) + line;
-}
-
-function mergeByDue(cursors: readonly Iterator<Row>[], limits: DueLimits): readonly Row[] {
-  const { limit } = limits;
-  const room = new PayloadRoom(limits);
-  const heads = cursors.map((cursor) => ({ cursor, head: cursor.next() }));
-  const merged: Row[] = [];
-  while (merged.length < limit) {
-    let first: (typeof heads)[number] | undefined;
-    for (const candidate of heads) {
-      if (candidate.head.done === true) continue;
-      if (first === undefined || compareDue(candidate.head.value, first.head.value as Row) < 0) first = candidate;
-    }
-    if (first === undefined || !room.takes(charactersOfRow(first.head.value as Row))) break;
-    merged.push(first.head.value as Row);
-    first.head = first.cursor.next();
-  }
-  return merged;
 }
 
 function idOf(row: Row): string {

@@ -1,8 +1,4 @@
-import { JobState } from '../../../model/job-state.js';
-import { claimedColumns } from '../job-row.js';
 import { keyPhase, standsInLine } from '../migrations/0001-create-jobs.js';
-
-const columns = `${claimedColumns.join(', ')}, queue, priority, next_run_at, rowid AS place`;
 
 /** The statements for jobs with keys. Values are bound in the order of their marks. */
 export function keysTexts(table: string) {
@@ -24,7 +20,5 @@ export function keysTexts(table: string) {
       SELECT 1 FROM ${table}
       WHERE ${standsInLine} AND job_type = ? AND job_key = ? AND ${keyPhase} = 1 AND next_run_at > ?
       LIMIT 1`,
-    /** id */
-    pendingById: `SELECT ${columns} FROM ${table} WHERE id = ? AND status = '${JobState.Pending}'`,
   };
 }

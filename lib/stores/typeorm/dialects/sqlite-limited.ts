@@ -2,9 +2,8 @@ import type { ClaimedJob } from '../../../model/job.js';
 import { mostDueSeen, type DueKeys, type KeyHead, type KeySource } from '../../key-line.js';
 import type { AskedType, ClaimRequest, LimitedClaimRequest, LimitedClaimResult } from '../../job-store.js';
 import { allowanceOf, inTurns, mostCounted } from '../../limit-state.js';
-import type { Row } from '../job-row.js';
 import { fitting, furtherClaim, isOver } from '../../payload-room.js';
-import { charactersOfRow, toText } from '../job-row.js';
+import { toText } from '../job-row.js';
 import { toDueKeys, toKeyHead } from '../keyed-claim.js';
 import type { KeylessLooks } from '../keyless-looks.js';
 import {
@@ -16,18 +15,12 @@ import {
 } from '../limited-claim.js';
 import { pauseSlot } from '../slot.js';
 import { atOnce } from '../stepwise.js';
+import type { SqliteClaimer } from './sqlite-claimer.js';
 import type { SqliteStatements } from './sqlite-statements.js';
 
-/** How jobs are found and marked, limits aside. */
-interface SqliteClaims {
-  due(request: ClaimRequest, now: number): readonly Row[];
-  /** The same jobs without what they carry, whatever room there is. */
-  dueKeys(request: ClaimRequest, now: number): readonly Row[];
-  claim(rows: readonly Row[], request: ClaimRequest, now: number): readonly ClaimedJob[];
-}
-
 export interface SqliteLimitedParts {
-  readonly jobs: SqliteClaims;
+  /** How jobs are found and marked, limits aside. */
+  readonly claimer: SqliteClaimer;
   readonly statements: SqliteStatements;
   readonly keylessLooks: KeylessLooks;
 }
@@ -86,12 +79,16 @@ class SqliteLockedSteps implements LockedSteps {
   }
 
   claim(claim: ClaimRequest): readonly ClaimedJob[] {
-    const { jobs } = this.parts;
-    return jobs.claim(jobs.due(claim, this.now), claim, this.now);
+    const { claimer } = this.parts;
+    return claimer.claim(claimer.due(claim, this.now), claim, this.now);
   }
 
   dueKeys(claim: ClaimRequest): DueKeys {
-    return toDueKeys(this.parts.jobs.dueKeys({ ...claim, limit: mostDueSeen }, this.now), mostDueSeen);
+    const due = this.parts.claimer.dueKeys({ ...claim, limit: mostDueSeen }, this.now);
+    return toDueKeys(
+      due.map(({ key }) => ({ job_key: key })),
+      mostDueSeen,
+    );
   }
 
   heads(source: KeySource, claim: ClaimRequest): readonly KeyHead[] {
@@ -101,9 +98,14 @@ class SqliteLockedSteps implements LockedSteps {
   }
 
   claimThese(ids: readonly string[], claim: ClaimRequest): readonly ClaimedJob[] {
-    const { jobs, statements } = this.parts;
+    const { claimer, statements } = this.parts;
     const rows = ids.map((id) => statements.get('pendingById').get(id)).filter((row) => row !== undefined);
-    return jobs.claim(fitting(rows, claim, charactersOfRow), claim, this.now);
+    const found = rows.map((row) => ({ place: Number(row['place']), characters: Number(row['characters']) }));
+    return claimer.claim(
+      fitting(found, claim, ({ characters }) => characters),
+      claim,
+      this.now,
+    );
   }
 
   save(type: string, { starts, served }: LimitChanges): void {

@@ -104,11 +104,12 @@ export class SqliteDialect implements SqlDialect {
       const own = this.jobs(handle);
       const now = this.now();
       // A look takes no lock, so that idle processes do not stand in the way of busy ones.
-      if (settle.length === 0 && (claim === undefined || own.due({ ...claim, limit: 1 }, now).length === 0))
+      const { claimer } = own;
+      if (settle.length === 0 && (claim === undefined || claimer.due({ ...claim, limit: 1 }, now).length === 0))
         return nothing;
       return inSqliteTransaction(handle, () => ({
         lost: own.settle(settle, now),
-        claimed: claim === undefined ? [] : own.claim(own.due(claim, now), claim, now),
+        claimed: claim === undefined ? [] : claimer.claim(claimer.due(claim, now), claim, now),
       }));
     });
   }
@@ -172,7 +173,7 @@ export class SqliteDialect implements SqlDialect {
   }
 
   pendingTypes(): Promise<readonly string[]> {
-    return this.gate.run((handle) => this.jobs(handle).pendingTypes());
+    return this.gate.run((handle) => this.jobs(handle).claimer.pendingTypes());
   }
 
   async writeTogether(statements: readonly TextMaker[]): Promise<void> {
