@@ -34,7 +34,9 @@ export class ClaimMaker {
     const { crew, flow, lookAhead, suspicion, settings } = this.parts;
     const { free, waiting, hasSuspect } = crew;
     const ahead = lookAhead.want(now, roundTripMs);
-    const limit = flow.limit({ free, waiting, ahead });
+    const wanted = flow.limit({ free, waiting, ahead });
+    const room = wanted > 0 ? flow.room(crew.waitingCharacters) : 0;
+    const limit = room > 0 ? wanted : 0;
     this.isHeldUp = limit <= 0;
     const { types, caps } = this.parts.capped();
     if (types?.length === 0) return undefined;
@@ -48,6 +50,6 @@ export class ClaimMaker {
     }
     if (limit <= 0) return undefined;
     const isCareful = hasSuspect || suspicion?.isAwake(now) === true;
-    return { ...claim, limit, mostInterruptions: isCareful ? this.mostInnocent : undefined };
+    return { ...claim, limit, room, mostInterruptions: isCareful ? this.mostInnocent : undefined };
   }
 }

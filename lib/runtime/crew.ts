@@ -5,6 +5,7 @@ import type { Clock } from '../model/clock.js';
 import { Fifo } from '../model/fifo.js';
 import { RecentSet } from '../model/recent-set.js';
 import type { Outcome } from '../model/outcome.js';
+import { charactersOf } from '../stores/payload-room.js';
 import type { Ended, Settler } from './settler.js';
 import type { SuspectSeat } from './suspect-seat.js';
 
@@ -62,6 +63,11 @@ export class Crew {
 
   get waiting(): number {
     return this.buffer.size + (this.nextSuspect === undefined ? 0 : 1);
+  }
+
+  /** Characters of the payloads that wait here; a suspect, which comes alone, is not counted. */
+  get waitingCharacters(): number {
+    return charactersOf(this.buffer.values().map(({ job }) => job));
   }
 
   get isIdle(): boolean {

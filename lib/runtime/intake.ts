@@ -1,14 +1,12 @@
 import type { Attempt } from '../execution/attempt.js';
 import type { ClaimedJob } from '../model/job.js';
 import type { Crew } from './crew.js';
-import type { LookAhead } from './look-ahead.js';
 import type { Suspicion } from './suspicion.js';
 import { takeOne, type CappedTypes } from './type-caps.js';
 import type { WorkerParts } from './worker-parts.js';
 
 export interface IntakeParts extends Pick<WorkerParts, 'clock' | 'learnKeyed'> {
   readonly crew: Crew;
-  readonly lookAhead: LookAhead;
   readonly suspicion: Suspicion | undefined;
   /** A job that was interrupted more often is a suspect. */
   readonly mostInnocent: number;
@@ -23,8 +21,7 @@ export class Intake {
 
   /** @param sentAt Monotonic milliseconds at which the claim was sent: from then on the leases run. */
   admit(claimed: readonly ClaimedJob[], sentAt: number): void {
-    const { crew, lookAhead, suspicion, mostInnocent, capped, clock, learnKeyed, hold } = this.parts;
-    lookAhead.weigh(claimed);
+    const { crew, suspicion, mostInnocent, capped, clock, learnKeyed, hold } = this.parts;
     const { caps } = capped();
     for (const job of claimed) {
       const isSuspect = job.interruptions > mostInnocent;

@@ -3,6 +3,7 @@ import type { ClaimedJob } from '../model/job.js';
 import { longestGraceMs } from '../model/start-times.js';
 import type { AskedType, LimitedClaimRequest } from '../stores/job-store.js';
 import type { Crew } from './crew.js';
+import { isFull, mostCharacters } from './flow.js';
 import { Loop } from './loop.js';
 import { Outage } from './outage.js';
 import { Suspicion } from './suspicion.js';
@@ -144,7 +145,8 @@ export class LimitedClaimer {
     this.outage.succeeded();
     crew.keep(0);
     for (const attempt of attempts) this.admit(attempt);
-    if (attempts.length >= wanted) return 0;
+    const claimed = attempts.map(({ job }) => job);
+    if (isFull(claimed, { limit: wanted, room: mostCharacters })) return 0;
     if (attempts.length === 0) this.emptyAt = clock.monotonic();
     const restMs = this.restMs(clock.monotonic());
     return isCareful && !hasSuspect ? Math.min(restMs, Math.max(1, this.suspicion?.untilDueMs(now) ?? 0)) : restMs;
@@ -174,7 +176,7 @@ export class LimitedClaimer {
         const sentAt = clock.monotonic();
         // Where no time passes by itself, a job starts at the moment of its claim.
         const graceMs = clock.isStill === true ? 0 : this.graceMs;
-        const request = { ...wanted, owner, leaseMs, queues, graceMs };
+        const request = { ...wanted, owner, leaseMs, queues, graceMs, room: mostCharacters };
         const { claimed, waits } = await answer(store.claimLimited(request));
         this.learn({ sentAt, waits, count: claimed.length });
         return claimed.map((job) => this.hold(job, sentAt, sentAt + graceMs));

@@ -5,7 +5,7 @@ import { batchesOf } from './batch-closer.js';
 import { ClaimMaker } from './claim-maker.js';
 import { Crew } from './crew.js';
 import { withDeadline } from './deadline.js';
-import { Flow } from './flow.js';
+import { Flow, isFull } from './flow.js';
 import { Intake } from './intake.js';
 import { LimitedClaimer } from './limited-claimer.js';
 import { LoneRunner } from './lone-runner.js';
@@ -71,8 +71,8 @@ export class Worker {
     const isOver = (attempt: Attempt): boolean => keeper?.isOver(attempt) === true;
     this.crew = new Crew({ executor, settler: this.settler, clock, seat, isOver, onEnded: () => this.ended() });
     this.claims = this.makeClaimMaker();
-    const { lookAhead, suspicion } = this;
-    this.intake = new Intake({ ...this.shared, lookAhead, suspicion, capped: () => this.capped(undefined) });
+    const { suspicion } = this;
+    this.intake = new Intake({ ...this.shared, suspicion, capped: () => this.capped(undefined) });
     this.limitedClaimer = this.makeLimitedClaimer();
     this.loneRunner = this.makeLoneRunner();
   }
@@ -151,7 +151,7 @@ export class Worker {
     if (this.outage.isOn) return this.probe();
     const batch = this.settler.take(largestBatch);
     const claim = this.nextClaim();
-    if (batch.length === 0 && claim === undefined) return this.restMs(0, claim);
+    if (batch.length === 0 && claim === undefined) return this.restMs([], claim);
     return this.tried(batch, claim);
   }
 
@@ -167,7 +167,7 @@ export class Worker {
   private async tried(batch: readonly Ended[], claim: ClaimRequest | undefined): Promise<number> {
     try {
       const { claimed } = await this.exchange(batch, claim);
-      return this.restMs(claimed.length, claim);
+      return this.restMs(claimed, claim);
     } catch (error) {
       return this.pause(this.outage.failed(error));
     }
@@ -244,8 +244,8 @@ export class Worker {
     return capTypes(types, { limits: limits(), limited: limited() }, held);
   }
 
-  private restMs(claimed: number, claim: ClaimRequest | undefined): number {
-    if (this.settler.size > 0 || (claim !== undefined && claimed >= claim.limit)) return 0;
+  private restMs(claimed: readonly ClaimedJob[], claim: ClaimRequest | undefined): number {
+    if (this.settler.size > 0 || (claim !== undefined && isFull(claimed, claim))) return 0;
     if (this.crew.free <= 0 && this.crew.waiting === 0) return Infinity;
     // Processes that started together should not ask together for ever.
     const restMs = this.settings.pollMs * (1 + Math.random() * 0.2);

@@ -1,4 +1,5 @@
-import { Flow } from '../../../lib/runtime/flow.js';
+import { Flow, isFull, mostCharacters } from '../../../lib/runtime/flow.js';
+import type { ClaimedJob } from '../../../lib/model/job.js';
 import type { ClaimRequest } from '../../../lib/stores/job-store.js';
 
 const claim = (limit: number, more: Partial<ClaimRequest> = {}): ClaimRequest => ({
@@ -60,5 +61,52 @@ describe('Flow', () => {
     expect(flowing(1).isOn).toBe(false);
     expect(flowing(1).limit({ free: 4, waiting: 0, ahead: 1_000 })).toBe(1_004);
     expect(flowing().limit({ free: 4, waiting: 0, ahead: 150 })).toBe(154);
+  });
+
+  it('leaves as much room for payloads as those do that wait here or are on their way', () => {
+    const flow = new Flow(() => 1);
+
+    expect(flow.room(0)).toBe(mostCharacters);
+    expect(flow.room(1_000_000)).toBe(mostCharacters - 1_000_000);
+    flow.sent(claim(4, { room: 2_000_000 }));
+    expect(flow.room(1_000_000)).toBe(mostCharacters - 3_000_000);
+    flow.answered(claim(4, { room: 2_000_000 }), 4);
+    expect(flow.room(1_000_000)).toBe(mostCharacters - 1_000_000);
+  });
+
+  it('has no room where a large payload might not fit any more', () => {
+    const flow = new Flow(() => 1);
+
+    expect(flow.room(mostCharacters - 4_194_304)).toBe(4_194_304);
+    expect(flow.room(mostCharacters - 4_194_303)).toBe(0);
+    expect(flow.room(2 * mostCharacters)).toBe(0);
+  });
+
+  it('shares the room between two exchanges', () => {
+    const flow = flowing();
+    const half = mostCharacters / 2;
+
+    expect(flow.room(0)).toBe(half);
+    flow.sent(claim(500, { room: half }));
+    expect(flow.room(0)).toBe(half);
+    flow.sent(claim(500, { room: half }));
+    expect(flow.room(0)).toBe(0);
+  });
+});
+
+describe('isFull', () => {
+  const jobs = [{ payload: 'x'.repeat(3_000_000) }, { payload: '{}' }] as unknown as readonly ClaimedJob[];
+
+  it.each([
+    ['it brought as many jobs as it was for', { limit: 2, room: mostCharacters }, true],
+    ['it brought fewer', { limit: 3, room: mostCharacters }, false],
+    ['it brought fewer, and another payload might not have fitted', { limit: 3, room: 7_000_000 }, true],
+    ['there was room for any number', { limit: 3 }, false],
+  ])('says whether a claim may have left jobs behind: %s', (_what, asked, expected) => {
+    expect(isFull(jobs, asked)).toBe(expected);
+  });
+
+  it('says of a claim that brought nothing that there was nothing', () => {
+    expect(isFull([], { limit: 3, room: 10 })).toBe(false);
   });
 });
