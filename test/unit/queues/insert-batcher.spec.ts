@@ -46,10 +46,12 @@ describe('InsertBatcher', () => {
     store = new SlowStore();
   });
 
-  it('sends a lone insert in the same turn', () => {
-    void new InsertBatcher(store).insert(aJob());
+  it('sends a lone insert in the same turn', async () => {
+    const insert = new InsertBatcher(store).insert(aJob());
 
     expect(store.sizes).toEqual([1]);
+    store.statements[0]?.answer();
+    await insert;
   });
 
   it('makes two statements of 32 inserts in flight, and each promise waits for its own', async () => {
