@@ -67,7 +67,7 @@ forEachDatabase((database) => {
     const { acknowledged, errors } = await enqueueAll(200);
 
     expect(errors).toEqual([]);
-    expect((await rig.rows()).map(({ id }) => id).sort()).toEqual(acknowledged.sort());
+    expect((await rig.rows()).map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted());
   });
 
   it('a job that the database refuses takes none of those with it that travel with it', async () => {
