@@ -1,4 +1,5 @@
 import type { ModulesContainer } from '@nestjs/core';
+import { describeError } from './model/failure.js';
 import type { LogSink } from './observe/job-log.js';
 import type { ScheduleTimes } from './queues/queue-parts.js';
 import { CronTimes } from './runtime/cron-times.js';
@@ -39,7 +40,7 @@ export class SchedulerRegistryMirror {
     this.work = this.work
       .then(() => this.update(schedules))
       .catch((error: unknown) => {
-        this.sink.warn(`could not show the schedules in the SchedulerRegistry: ${String(error)}`);
+        this.sink.warn(`could not show the schedules in the SchedulerRegistry: ${describeError(error)}`);
       });
   }
 

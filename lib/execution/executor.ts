@@ -1,8 +1,7 @@
-import { types } from 'node:util';
 import type { Handler, HandlerRegistry } from '../handlers/handler-registry.js';
 import { decideFailure } from '../model/decide-failure.js';
 import { InvalidOptionError, JobAbortedError } from '../model/errors.js';
-import { describeError } from '../model/failure.js';
+import { describeError, describeStack } from '../model/failure.js';
 import { mergePolicies, type HandlerPolicies, type HandlerPolicy } from '../model/handler-policy.js';
 import { decodePayload } from '../model/payload.js';
 import { encodeResult } from '../model/result.js';
@@ -105,7 +104,7 @@ export class Executor {
   /** The end of a job that no retry could help. */
   private refused(policy: HandlerPolicy, error: unknown): Execution {
     const outcome = { kind: 'failed', error: describeError(error), keepMs: policy.retention?.failed } as const;
-    return { outcome, stack: stackOf(error) };
+    return { outcome, stack: describeStack(error) };
   }
 
   private judge(attempt: Attempt, policy: HandlerPolicy, thrown: unknown): Execution {
@@ -119,7 +118,7 @@ export class Executor {
       keepFailedMs: policy.retention?.failed,
     });
     // What is meant needs no trace of how it came about.
-    return { ...verdict, stack: isSteered ? undefined : stackOf(thrown) };
+    return { ...verdict, stack: isSteered ? undefined : describeStack(thrown) };
   }
 }
 
@@ -140,16 +139,6 @@ function workOf(attempt: Attempt, handler: Handler | undefined): () => unknown {
   const { schema } = handler.policy;
   if (schema !== undefined) return () => runValidated(schema, { handler, attempt, payload });
   return () => handler.run(payload, attempt);
-}
-
-/** Whoever throws an error may have put anything where its stack belongs, or something that throws when it is read. */
-function stackOf(error: unknown): string | undefined {
-  try {
-    const stack: unknown = error instanceof Error || types.isNativeError(error) ? error.stack : undefined;
-    return typeof stack === 'string' ? stack : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Ends the wait, not the handler: JavaScript cannot stop a function that goes on by itself. */

@@ -131,6 +131,13 @@ export class TransactionWaitError extends JobsError {
 /** The database refused or did not answer; `cause` is the driver's own error. */
 export class StoreError extends JobsError {
   readonly code = 'JOBS_STORE';
+  /** What was to be stored was refused for what it is: nothing of it is stored. Not enumerable, since it is of no use in a log. @internal */
+  declare readonly isRefusal?: true;
+
+  /** @internal */
+  asRefusal(): this {
+    return Object.defineProperty(this, 'isRefusal', { value: true });
+  }
 }
 
 /** Why `job.signal` was aborted. */

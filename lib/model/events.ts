@@ -28,8 +28,8 @@ export interface JobEventMap {
   abandoned: { readonly job: JobFacts };
   /** A running job of this process was cancelled, here or elsewhere: its attempt was told to end, its outcome is dropped. */
   cancelled: { readonly job: JobFacts };
-  /** Another worker owns the job by now; this attempt's outcome was dropped. */
-  lost: { readonly job: JobFacts; readonly outcome: OutcomeKind | undefined };
+  /** Another worker owns the job by now; this attempt's outcome was dropped. `hasBegun`: whether it ran here, and not only waited to be run. */
+  lost: { readonly job: JobFacts; readonly outcome: OutcomeKind | undefined; readonly hasBegun: boolean };
   /** A worker died, or lost its lease, while it held the job. */
   interrupted: {
     readonly id: string;

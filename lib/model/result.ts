@@ -22,6 +22,6 @@ export function encodeResult(value: unknown): EncodedResult {
     if (bytes <= largestResult) return { text };
     return { refusal: `the result has ${bytes} bytes as JSON and ${largestResult} are allowed; return a key instead` };
   } catch (error) {
-    return { refusal: error instanceof InvalidPayloadError ? error.message : `result: ${describeError(error)}` };
+    return { refusal: `${error instanceof InvalidPayloadError ? '' : 'result: '}${describeError(error)}` };
   }
 }

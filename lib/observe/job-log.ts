@@ -2,7 +2,9 @@ import { Logger } from '@nestjs/common';
 import type { JobEvents, JobFacts } from '../model/events.js';
 import type { QueueKind } from '../model/job-event.js';
 import type { JobLogger } from '../model/job-context.js';
+import { describeError } from '../model/failure.js';
 import { formatDuration } from './format-duration.js';
+import { LineBudget, type LineKind } from './line-budget.js';
 
 /** Where log lines go; Nest's `Logger` is one. */
 export interface LogSink {
@@ -25,15 +27,32 @@ const namings: Readonly<Record<QueueKind, Naming>> = {
   persistent: ({ type, id }) => `persistent job '${type}' (${id})`,
 };
 
+/** Of what one cause may do to many jobs at once, so many are told one by one. */
+const mostLines = 10;
+
+/** The log of one queue. */
+export interface JobLog {
+  /** Writes what it would sum up later: to be called when the queue has stopped. */
+  readonly flush: () => void;
+}
+
 /**
  * Writes a line for whatever an operator should know. Never a payload: id, type, attempt and the error's own message only.
  */
-export function attachJobLog(events: JobEvents, sink: LogSink, kind: QueueKind): void {
+export function attachJobLog(events: JobEvents, sink: LogSink, kind: QueueKind): JobLog {
+  const budget = new LineBudget(sink);
   attachOutcomes(events, sink, namings[kind]);
   attachComplaints(events, sink, namings[kind]);
-  attachInterruptions(events, sink, kind);
+  attachDelays(events, budget, kind);
+  attachInterruptions(events, budget, kind);
+  attachClaims(events, budget, kind);
+  attachQueue(events, sink);
+  return { flush: () => budget.flush() };
+}
+
+function attachQueue(events: JobEvents, sink: LogSink): void {
   events.on('store-down', ({ error }) => {
-    sink.error(`the job store does not answer, trying again until it does: ${messageOf(error)}`);
+    sink.error(`the job store does not answer, trying again until it does: ${describeError(error)}`);
   });
   events.on('store-up', ({ outageMs }) => sink.log(`the job store answers again after ${formatDuration(outageMs)}`));
   events.on('unknown-types', ({ types }) => {
@@ -56,12 +75,19 @@ function attachOutcomes(events: JobEvents, sink: LogSink, name: Naming): void {
   events.on('failed', ({ job, error, stack }) => {
     sink.error(`${name(job)} failed permanently after ${job.attempts + 1} attempt(s): ${error}`, stack);
   });
-  events.on('expired', ({ job }) => sink.warn(`${name(job)} expired before it could start; it is not run`));
   events.on('snoozed', ({ job, delayMs }) => sink.debug(`${name(job)} was put off for ${formatDuration(delayMs)}`));
+}
+
+function attachDelays(events: JobEvents, budget: LineBudget, kind: QueueKind): void {
+  const name = namings[kind];
+  const expired = manyOf(kind, 'warn', 'expired before they could start; they are not run');
+  events.on('expired', ({ job }) => {
+    budget.tell(expired, () => `${name(job)} expired before it could start; it is not run`);
+  });
+  const slow = manyOf(kind, 'warn', 'have been running for a long time');
   events.on('slow', ({ job, durationMs }) => {
-    sink.warn(
-      `${name(job)} has been running for ${formatDuration(durationMs)}; give its handler a timeout if it may hang`,
-    );
+    const told = formatDuration(durationMs);
+    budget.tell(slow, () => `${name(job)} has been running for ${told}; give its handler a timeout if it may hang`);
   });
 }
 
@@ -78,27 +104,53 @@ function attachComplaints(events: JobEvents, sink: LogSink, name: Naming): void 
   });
 }
 
-function attachInterruptions(events: JobEvents, sink: LogSink, kind: QueueKind): void {
+function attachInterruptions(events: JobEvents, budget: LineBudget, kind: QueueKind): void {
   const name = namings[kind];
   const future =
     kind === 'memory' ? 'what it still does is not waited for' : 'it will run again when its lease has ended';
-  events.on('released', ({ job }) => sink.debug(`${name(job)} was given back unfinished; it will run again`));
+  const released = manyOf(kind, 'debug', 'were given back unfinished; they will run again');
+  events.on('released', ({ job }) => {
+    budget.tell(released, () => `${name(job)} was given back unfinished; it will run again`);
+  });
+  const abandoned = manyOf(kind, 'warn', 'did not end when the queue stopped');
   events.on('abandoned', ({ job }) => {
-    sink.warn(`${name(job)} did not end when the queue stopped; ${future}`);
+    budget.tell(abandoned, () => `${name(job)} did not end when the queue stopped; ${future}`);
   });
+  const cancelled = manyOf(kind, 'log', 'were cancelled');
   events.on('cancelled', ({ job }) => {
-    sink.log(`${name(job)} was cancelled; its signal was aborted, and what it still does is not waited for`);
+    const rest = 'its signal was aborted, and what it still does is not waited for';
+    budget.tell(cancelled, () => `${name(job)} was cancelled; ${rest}`);
   });
-  events.on('lost', ({ job, outcome }) => {
+}
+
+function attachClaims(events: JobEvents, budget: LineBudget, kind: QueueKind): void {
+  const name = namings[kind];
+  const lost = manyOf(kind, 'warn', 'lost their claims, other workers may have them by now');
+  const waiting: LineKind = {
+    level: 'warn',
+    most: 0,
+    sumUp: (count) =>
+      `${count} ${kind} job(s) that waited here to be run lost their claims, other workers may have them by now`,
+  };
+  events.on('lost', ({ job, outcome, hasBegun }) => {
     const what = outcome === undefined ? 'its signal was aborted' : `its outcome '${outcome}' was dropped`;
-    sink.warn(`${name(job)} lost its claim, another worker may have it by now; ${what}`);
+    const line = (): string => `${name(job)} lost its claim, another worker may have it by now; ${what}`;
+    budget.tell(hasBegun ? lost : waiting, line);
   });
+  const left = 'were left by workers that died or lost them';
+  const ends = { pending: 'due again', failed: 'failed for good' } as const;
+  const interrupted = {
+    pending: manyOf(kind, 'warn', `${left}: ${ends.pending}`),
+    failed: manyOf(kind, 'warn', `${left}: ${ends.failed}`),
+  };
   events.on('interrupted', ({ id, type, interruptions, state }) => {
-    const what = state === 'failed' ? 'failed for good' : 'due again';
-    sink.warn(
-      `${name({ id, type })} was left by a worker that died or lost it (interruptions: ${interruptions}): ${what}`,
-    );
+    const what = `was left by a worker that died or lost it (interruptions: ${interruptions})`;
+    budget.tell(interrupted[state], () => `${name({ id, type })} ${what}: ${ends[state]}`);
   });
+}
+
+function manyOf(kind: QueueKind, level: LineKind['level'], what: string): LineKind {
+  return { level, most: mostLines, sumUp: (count) => `and ${count} more ${kind} job(s) ${what}` };
 }
 
 /** The logger of one attempt. Lines carry the job's type and id. */
@@ -110,8 +162,4 @@ export function attemptLogger(sink: LogSink, job: Pick<JobFacts, 'id' | 'type'>)
     warn: (message) => sink.warn(line(message)),
     error: (message) => sink.error(line(message)),
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

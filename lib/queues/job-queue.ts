@@ -19,7 +19,7 @@ import type {
 import type { NewJob } from '../model/job.js';
 import { resolveMemoryOptions, type MemoryQueueOptions, type ResolvedMemoryOptions } from '../model/queue-options.js';
 import type { PayloadSchema, SchemaOutput } from '../model/payload-schema.js';
-import { attachJobLog, jobsLogger, type LogSink } from '../observe/job-log.js';
+import { attachJobLog, jobsLogger, type JobLog, type LogSink } from '../observe/job-log.js';
 import { Watch } from '../runtime/watch.js';
 import type { Worker } from '../runtime/worker.js';
 import type { JobEvent } from '../model/job-event.js';
@@ -60,6 +60,7 @@ export class JobQueue {
   private readonly watch = new Watch();
   private readonly layers: EnqueueLayers | undefined;
   private readonly sink: LogSink;
+  private readonly log: JobLog;
   private readonly scheduling: Scheduling;
   private readonly limits: TypeLimits;
   private worker: Worker | undefined;
@@ -87,7 +88,7 @@ export class JobQueue {
     this.maker = new MemoryJobMaker({ options: this.options, handlers: this.handlers, isStarted });
     this.sink = parts.sink ?? jobsLogger();
     this.layers = EnqueueLayers.of(this.options.middleware, this.sink);
-    attachJobLog(this.events, this.sink, 'memory');
+    this.log = attachJobLog(this.events, this.sink, 'memory');
     this.scheduling = memoryScheduling({
       clock: this.clock,
       sink: this.sink,
@@ -202,16 +203,14 @@ export class JobQueue {
     this.isStarted = true;
     this.isClosed = false;
     this.isCut = false;
-    this.worker ??= this.makeWorker();
-    this.worker.start(this.options.workers);
+    this.ownWorker().start(this.options.workers);
     this.scheduling.start();
   }
 
   /** Runs one job that is due to its end; resolves to `true` if there was one. Workers need not be started for it. */
   tick(): Promise<boolean> {
     this.parts.beforeClaim?.();
-    this.worker ??= this.makeWorker();
-    return this.worker.runOne();
+    return this.ownWorker().runOne();
   }
 
   /** Milliseconds until the first job may start that waits for its time; `undefined` for none. For tests. @internal */
@@ -273,9 +272,9 @@ export class JobQueue {
     return result;
   }
 
-  private makeWorker(): Worker {
+  private ownWorker(): Worker {
     const { events, clock, store, options, handlers, sink, limits } = this;
-    return makeMemoryWorker({ events, clock, store, options, handlers, sink, limits });
+    return (this.worker ??= makeMemoryWorker({ events, clock, store, options, handlers, sink, limits }));
   }
 
   /** One ending at a time: a stop cuts a join short that would take too long. */
@@ -295,5 +294,6 @@ export class JobQueue {
     this.isStarted = false;
     const count = waiting + this.store.clear();
     if (count > 0) this.events.emit('dropped', { count });
+    this.log.flush();
   }
 }

@@ -8,6 +8,7 @@ import type { ResolvedMemoryOptions } from '../model/queue-options.js';
 import { attemptLogger, type LogSink } from '../observe/job-log.js';
 import { ClaimDesk } from '../runtime/claim-desk.js';
 import { NoteWriter } from '../runtime/note-writer.js';
+import { OutageReport } from '../runtime/outage-report.js';
 import { SuspectSeat } from '../runtime/suspect-seat.js';
 import { Worker } from '../runtime/worker.js';
 import type { WorkerSettings } from '../runtime/worker-parts.js';
@@ -45,6 +46,7 @@ export function makeMemoryWorker({ events, clock, store, options, handlers, sink
     keeper: undefined,
     desk: new ClaimDesk({ disown: () => store.disown(), clock, intervalMs: Infinity }),
     seat: new SuspectSeat(),
+    outages: new OutageReport(events, clock),
     claimTypes: () => undefined,
     limits: () => limits.ofProcess(),
     limited: () => limits.ofFleet(),

@@ -75,16 +75,16 @@ export class PersistentJobQueue {
     this.events = parts.events ?? new JobEvents();
     this.clock = parts.clock ?? systemClock;
     this.sink = parts.sink ?? jobsLogger();
-    attachJobLog(this.events, this.sink, 'persistent');
+    const { flush: onStopped } = attachJobLog(this.events, this.sink, 'persistent');
     this.door = new StoreDoor(parts.openStore);
     const { options: resolved, handlers, door, sink, clock } = this;
     const shared = { options: resolved, handlers, door, sink };
     this.enqueuer = new Enqueuer(shared);
-    const { onSchedules } = parts;
-    const scheduling = persistentScheduling({ ...shared, enqueuer: this.enqueuer, clock, onSchedules });
+    const isOut = (): boolean => this.runner.engine?.isOut === true;
+    const scheduled = { ...shared, enqueuer: this.enqueuer, clock, onSchedules: parts.onSchedules, isOut };
+    const scheduling = persistentScheduling(scheduled);
     this.schedules = scheduling.schedules;
-    const makeEngine = (opened: OpenedStore, serial: number): Engine => this.makeEngine(opened, serial);
-    this.runner = new PersistentRunner({ door, scheduling, makeEngine, shutdownTimeout: resolved.shutdownTimeout });
+    this.runner = new PersistentRunner({ door, scheduling, makeEngine: this.makeEngine, onStopped, options: resolved });
     this.admin = adminOf({ ...shared, schedules: this.schedules, engine: () => this.runner.engine });
   }
 
@@ -285,12 +285,12 @@ export class PersistentJobQueue {
     await this.door.close();
   }
 
-  private makeEngine({ store, identity }: OpenedStore, serial: number): Engine {
+  private readonly makeEngine = ({ store, identity }: OpenedStore, serial: number): Engine => {
     const { events, clock, options, handlers, sink } = this;
     const claimTypes = (): readonly string[] | undefined => this.claimTypes();
     const owner = identity.nameOf(serial);
     return makePersistentEngine({ store, identity, events, clock, options, handlers, sink, claimTypes, owner });
-  }
+  };
 
   private claimTypes(): readonly string[] | undefined {
     this.parts.beforeClaim?.();

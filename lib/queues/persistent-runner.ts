@@ -1,3 +1,4 @@
+import type { ResolvedPersistentOptions } from '../model/queue-options.js';
 import type { Engine } from '../runtime/engine.js';
 import type { OpenedStore, StoreDoor } from './store-door.js';
 import { graceMs } from './queue-parts.js';
@@ -8,8 +9,9 @@ export interface PersistentRunnerParts {
   readonly scheduling: Scheduling;
   /** Makes the engine of the n-th start, with a name of its own. */
   readonly makeEngine: (opened: OpenedStore, serial: number) => Engine;
-  /** Milliseconds that running jobs have to end when it stops. */
-  readonly shutdownTimeout: number;
+  readonly options: Pick<ResolvedPersistentOptions, 'shutdownTimeout'>;
+  /** Called each time when it has stopped. */
+  readonly onStopped: () => void;
 }
 
 /** Starts and stops the engine of a persistent queue, and its schedules: in whatever order that is asked for, and at the same time. */
@@ -54,10 +56,11 @@ export class PersistentRunner {
 
   private async halt(): Promise<void> {
     const unscheduled = this.parts.scheduling.stop();
-    await this.current?.stop(this.parts.shutdownTimeout, graceMs);
+    await this.current?.stop(this.parts.options.shutdownTimeout, graceMs);
     await unscheduled;
     this.current = undefined;
     this.isStarted = false;
+    this.parts.onStopped();
   }
 
   private engineOf(opened: OpenedStore): Engine {

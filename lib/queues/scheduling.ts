@@ -29,6 +29,8 @@ export interface SchedulingParts {
   readonly pollMs: number;
   readonly keepAlive: 'ref' | 'unref';
   readonly onSchedules: QueueParts['onSchedules'];
+  /** Whether the store is known not to answer. */
+  readonly isOut?: () => boolean;
 }
 
 /** The schedules of one queue and what turns them, from each start of the queue to its stop. */
@@ -39,7 +41,7 @@ export class Scheduling {
   private readonly scheduler: Scheduler;
 
   constructor(private readonly parts: SchedulingParts) {
-    const { queue, store, maxPayloadSize, knownTypes, clock, sink, pollMs, keepAlive } = parts;
+    const { queue, store, maxPayloadSize, knownTypes, clock, sink, pollMs, keepAlive, isOut } = parts;
     const { times, declared } = this;
     const makeJob = (schedule: StoredSchedule, slot: number): Promise<NewJob> => this.makeJob(schedule, slot);
     const onChange = (): void => this.scheduler.wake();
@@ -47,7 +49,7 @@ export class Scheduling {
     this.schedules = new JobSchedules({ queue, maxPayloadSize, times, declared, store, makeJob, onChange, lookOnce });
     const warn = (message: string): void => sink.warn(message);
     const onLook = (schedules: readonly StoredSchedule[]): void => parts.onSchedules?.(schedules);
-    const shared = { store, times, declared, knownTypes, makeJob, clock, pollMs, keepAlive, warn, onLook };
+    const shared = { store, times, declared, knownTypes, makeJob, clock, pollMs, keepAlive, warn, isOut, onLook };
     this.scheduler = new Scheduler(shared);
   }
 
@@ -83,7 +85,7 @@ export class Scheduling {
   }
 }
 
-interface PersistentParts extends Pick<SchedulingParts, 'clock' | 'sink' | 'onSchedules'> {
+interface PersistentParts extends Pick<SchedulingParts, 'clock' | 'sink' | 'onSchedules' | 'isOut'> {
   readonly options: Pick<ResolvedPersistentOptions, 'maxPayloadSize' | 'pollInterval'>;
   readonly handlers: HandlerRegistry;
   readonly door: StoreDoor;

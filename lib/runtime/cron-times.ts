@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { show } from '../model/check.js';
 import { InvalidOptionError, MissingPackageError } from '../model/errors.js';
+import { describeError } from '../model/failure.js';
 import { zoneOffset } from '../model/zone-offset.js';
 import { ZonedSlots, type SlotSeries, type WallSeries } from '../model/zoned-slots.js';
 
@@ -109,7 +110,7 @@ function parse(make: CronLibrary['CronTime'], cron: string, source: string): Cro
   try {
     return new make(cron, 'UTC');
   } catch (cause) {
-    const reason = cause instanceof Error ? ` (${cause.message})` : '';
+    const reason = cause instanceof Error ? ` (${describeError(cause)})` : '';
     throw new InvalidOptionError(
       `${source}: cron must be five fields, like '0 7 * * *', or six with seconds in front, got ${show(cron)}${reason}`,
       { cause },

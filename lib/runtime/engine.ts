@@ -9,6 +9,7 @@ import { withDeadline } from './deadline.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { Meter } from './meter.js';
 import { NoteWriter } from './note-writer.js';
+import { OutageReport } from './outage-report.js';
 import { Pruner, type PrunerParts } from './pruner.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { SuspectSeat } from './suspect-seat.js';
@@ -26,7 +27,7 @@ export interface EngineSettings extends Omit<WorkerSettings, 'queues'> {
 
 export interface EngineParts extends Omit<
   WorkerParts,
-  'keeper' | 'notes' | 'desk' | 'seat' | 'held' | 'meter' | 'batches' | 'onFreed'
+  'keeper' | 'notes' | 'desk' | 'seat' | 'outages' | 'held' | 'meter' | 'batches' | 'onFreed'
 > {
   /** Where it is stored what has become of jobs; absent where nobody reads it. */
   readonly statistics?: Statistics;
@@ -51,6 +52,7 @@ interface Staffed {
 export class Engine {
   private readonly keeper: LeaseKeeper;
   private readonly notes: NoteWriter;
+  private readonly outages: OutageReport;
   /** Claims from all queues that have no workers of their own. */
   private readonly main: Worker;
   private readonly staff: readonly Staffed[];
@@ -68,6 +70,7 @@ export class Engine {
     this.closer = batches === undefined ? undefined : new BatchCloser({ batches, clock });
     this.keeper = new LeaseKeeper({ store, events, clock, leaseMs: settings.leaseMs });
     this.notes = new NoteWriter(store, events);
+    this.outages = new OutageReport(events, clock);
     this.meter = statistics && new Meter({ statistics, clock, owner: settings.owner });
     const shared = this.workerParts(settings.owner);
     const named = Object.entries(settings.queues);
@@ -85,6 +88,11 @@ export class Engine {
   /** Attempts that are under way. */
   attempts(): readonly Attempt[] {
     return this.staff.flatMap(({ worker }) => worker.attempts());
+  }
+
+  /** Whether an outage of the store has been told of, and not its end. */
+  get isOut(): boolean {
+    return this.outages.isOn;
   }
 
   /** @param workers How many jobs run at a time, beside those of queues that have workers of their own; 0 runs only those. */
@@ -135,6 +143,7 @@ export class Engine {
     void this.pruner.stop();
     void this.notes.stop();
     await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
+    this.outages.close();
     const ends = [this.keeper, this.meter, this.closer].map(async (part) => part?.stop());
     await Promise.race([Promise.all([...ends, stopListening]), pause(graceMs)]);
   }
@@ -142,7 +151,7 @@ export class Engine {
   /** What all workers share. */
   private workerParts(owner: string): WorkerParts {
     const { store, clock } = this.parts;
-    const { keeper, notes, meter, closer } = this;
+    const { keeper, notes, outages, meter, closer } = this;
     const claims = (): readonly Lease[] => keeper.attempts().map(({ job }) => job);
     const disown = (): Promise<number> => withDeadline(store.disown(owner, claims()), answerMs);
     const desk = new ClaimDesk({ disown, clock, intervalMs: disownIntervalMs });
@@ -150,7 +159,8 @@ export class Engine {
     const onFreed = (): void => {
       for (const { worker } of this.staff) worker.freed();
     };
-    return { ...this.parts, keeper, notes, desk, seat: new SuspectSeat(), held, meter, batches: closer, onFreed };
+    const shared = { keeper, notes, desk, seat: new SuspectSeat(), outages, held, meter, batches: closer, onFreed };
+    return { ...this.parts, ...shared };
   }
 
   private makeUpkeep(settings: EngineSettings): Upkeep {

@@ -89,7 +89,7 @@ export class LeaseKeeper {
     attempt.isLost = true;
     attempt.abort(isCancelled ? 'cancelled' : 'lease lost');
     if (isCancelled) this.parts.events.emit('cancelled', { job: attempt.job });
-    else this.parts.events.emit('lost', { job: attempt.job, outcome: undefined });
+    else this.parts.events.emit('lost', { job: attempt.job, outcome: undefined, hasBegun: attempt.hasBegun });
   }
 
   /** No answer may be waited for until after the moment at which an attempt has to be told to end. */

@@ -48,8 +48,8 @@ export class LimitedClaimer {
   private underWay = 0;
 
   constructor(private readonly parts: LimitedClaimerParts) {
-    const { events, clock, keeper } = parts;
-    this.outage = new Outage(events, clock);
+    const { outages, clock, keeper } = parts;
+    this.outage = new Outage(outages);
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());
   }
 

@@ -23,6 +23,8 @@ export interface SchedulerParts {
   readonly pollMs: number;
   /** Hears of what went wrong with one schedule, once for each slot. */
   readonly warn: (message: string) => void;
+  /** Whether the store is known not to answer, which is told elsewhere. */
+  readonly isOut?: (() => boolean) | undefined;
   /** Called with all schedules after each look. */
   readonly onLook: (schedules: readonly StoredSchedule[]) => void;
   readonly keepAlive: 'ref' | 'unref';
@@ -111,9 +113,9 @@ export class Scheduler {
       this.failures = 0;
       return restMs;
     } catch (error) {
-      // Nobody watched, then. The worker meets an outage as well and reports it; what lasts may be a matter of schedules alone.
+      // Nobody watched, then. The worker meets an outage as well and reports it; what lasts without one is a matter of schedules alone.
       this.lastLook = undefined;
-      this.failures += 1;
+      this.failures = this.parts.isOut?.() === true ? 0 : this.failures + 1;
       if (this.failures === failuresToReport) {
         this.parts.warn(`schedules cannot be looked at, trying again until they can: ${describeError(error)}`);
       }

@@ -145,7 +145,7 @@ export class Settler {
         this.events.emit('cancelled', { job: attempt.job });
       } else if (lostLease !== undefined && !isRepeat) {
         attempt.isLost = true;
-        this.events.emit('lost', { job: attempt.job, outcome: execution.outcome.kind });
+        this.events.emit('lost', { job: attempt.job, outcome: execution.outcome.kind, hasBegun: attempt.hasBegun });
       } else {
         this.tell(ended);
       }

@@ -10,6 +10,7 @@ import type { LeaseKeeper } from './lease-keeper.js';
 import type { OutcomeMeter } from './settler.js';
 import type { NoteWriter } from './note-writer.js';
 import type { OnceRunner } from './once-runner.js';
+import type { OutageReport } from './outage-report.js';
 import type { SuspectSeat } from './suspect-seat.js';
 
 export interface WorkerSettings {
@@ -43,6 +44,7 @@ export interface WorkerParts {
   /** Shared by all workers of this owner, like the seat. */
   readonly desk: ClaimDesk;
   readonly seat: SuspectSeat;
+  readonly outages: OutageReport;
   /** Told of batches of which jobs are over, once that is in the store. Absent where the store sees to them by itself. */
   readonly batches?: Pick<BatchCloser, 'tell'> | undefined;
   /** The types to claim; `undefined` means any. Asked before each claim, so that handlers may come later. */

@@ -62,7 +62,7 @@ export class Worker {
       parts.onFreed();
     };
     this.settler = new Settler(events, keeper, clock, { meter, onStored, mostAtOnce: parts.store.mostAtOnce });
-    this.outage = new Outage(events, clock);
+    this.outage = new Outage(parts.outages);
     this.lookAhead = new LookAhead(settings.prefetch, clock.monotonic());
     this.flow = new Flow(() => parts.store.exchangesAtOnce ?? 1);
     this.suspicion = keeper === undefined ? undefined : new Suspicion(clock.monotonic());

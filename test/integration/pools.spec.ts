@@ -20,11 +20,20 @@ const connections = {
   mysql: 'SELECT count(*) AS n FROM information_schema.processlist WHERE db = DATABASE()',
 };
 
+/** All connections to this database but the one that says it, each with the statement that ends it. */
+const endings = {
+  postgres:
+    'SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  mysql:
+    "SELECT CONCAT('KILL ', id) AS ending FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()",
+};
+
 forEachDatabase(
   (database) => {
     let dataSource: DataSource;
     let rig: QueueRig;
     let look: DataSource | undefined;
+    const own = mostOwn[database.name as keyof typeof mostOwn];
 
     afterEach(async () => {
       look = undefined;
@@ -50,6 +59,30 @@ forEachDatabase(
       look ??= await database.connect({ poolSize: 1 });
       const [row]: { n: unknown }[] = await look.query(statements[database.name as keyof typeof connections]);
       return Number(row?.n);
+    }
+
+    /** Looks at the number of connections all the time; the answer is the highest number, without the connection that looks. */
+    function sample(): { stop(): Promise<number> } {
+      let isOver = false;
+      let most = 0;
+      const looking = (async () => {
+        while (!isOver) most = Math.max(most, (await count(connections)) - 1);
+      })();
+      return {
+        stop: async () => {
+          isOver = true;
+          await looking;
+          return most;
+        },
+      };
+    }
+
+    /** Ends all connections to this database but the one that looks. */
+    async function endAll(): Promise<void> {
+      look ??= await database.connect({ poolSize: 1 });
+      const rows: { ending?: string }[] = await look.query(endings[database.name as keyof typeof endings]);
+      // Some have ended by themselves meanwhile.
+      for (const { ending } of rows) if (ending !== undefined) await look.query(ending).catch(() => undefined);
     }
 
     it('four workers whose handlers share the one connection of the app all finish', async () => {
@@ -105,7 +138,38 @@ forEachDatabase(
         every: sinceInnodbTrx,
       });
       // Beside the app's own and the one that looks here.
-      expect(await count(connections)).toBeLessThanOrEqual(2 + mostOwn[database.name as keyof typeof mostOwn] + 1);
+      expect(await count(connections)).toBeLessThanOrEqual(2 + own + 1);
+    });
+
+    it('a queue never has more connections than it says: in a long drain, among enqueues, and after all were cut', async () => {
+      const queue = await queueOf(2, { workers: 16 });
+      const peaks: number[] = [];
+      let runs = 0;
+      queue.register('work', async () => {
+        runs += 1;
+        if (runs % 50 === 0) await dataSource.query('SELECT 1').catch(() => undefined);
+      });
+      const sampling = sample();
+      await queue.enqueueMany(Array.from({ length: 5_000 }, () => ({ type: 'work' })));
+      await queue.start();
+      await Promise.all(Array.from({ length: 100 }, () => queue.enqueue('work')));
+      await until(async () => (await rig.rows()).length === 0, { every: 50 });
+      peaks.push(await sampling.stop());
+
+      const again = sample();
+      await queue.enqueueMany(Array.from({ length: 5_000 }, () => ({ type: 'work' })));
+      for (let cuts = 0; cuts < 3; cuts += 1) {
+        const before = runs;
+        await endAll();
+        await until(() => runs > before, { within: 30_000 });
+      }
+      await until(async () => (await rig.rows().catch(() => [undefined])).length === 0, { every: 50 });
+      peaks.push(await again.stop());
+
+      process.stdout.write(
+        `pools: ${database.name} had up to ${peaks.join(' and ')} connections, the app's two included\n`,
+      );
+      expect(Math.max(...peaks)).toBeLessThanOrEqual(2 + own);
     });
   },
   ['postgres', 'mysql'],

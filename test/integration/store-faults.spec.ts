@@ -131,6 +131,28 @@ forEachDatabase((database) => {
     expect(runs.size).toBe(1);
   });
 
+  it('the lease is renewed for as long as only the acknowledgement fails', async () => {
+    const queue = await queueOf({ lease: 1_000 });
+    await queue.enqueue('work');
+    faults.fail({ statement: acknowledgement, times: Infinity, error: 'connection' });
+    await queue.start();
+    await until(() => faults.hits > 0);
+    const leases = new Set<number | null>();
+
+    // Each is renewed three times, so these are more than four whole leases.
+    await until(async () => {
+      const { status, lease_until: leaseUntil } = await rig.row();
+      expect(status).toBe('running');
+      return leases.add(leaseUntil).size > 13;
+    });
+    expect(await rig.row()).toMatchObject({ interruptions: 0, attempts: 0 });
+    faults.restore();
+    await until(isDone);
+
+    expect([...runs.values()]).toEqual([1]);
+    expect(rig.sink.lines.filter((line) => /lost its claim|was left by/.test(line))).toEqual([]);
+  });
+
   it('an outage is told once, with what the driver said, and so is its end', async () => {
     const queue = await queueOf();
     await queue.enqueue('work');
@@ -138,12 +160,58 @@ forEachDatabase((database) => {
 
     await queue.start();
     await until(() => rig.sink.lines.length === 2);
+    await enqueue(queue, 20);
+    await until(isDone);
 
+    expect(rig.sink.lines).toHaveLength(2);
     const [down, up] = rig.sink.lines;
     expect(down).toMatch(
       /^error: the job store does not answer.*(terminated unexpectedly|Connection lost|disk I\/O error)/,
     );
     expect(up).toMatch(/^log: the job store answers again after/);
+  });
+
+  it('one outage that all workers meet, in fits and starts, is two lines for all of them', async () => {
+    const queue = await queueOf({ queues: { mail: 1, reports: 1, exports: 1 }, workers: 1 });
+    const names = [undefined, 'mail', 'reports', 'exports'];
+    const enqueueEach = (): Promise<unknown> =>
+      Promise.all(names.map((name) => queue.enqueue('work', name, name === undefined ? {} : { queue: name })));
+    await enqueueEach();
+    await queue.start();
+    await until(isDone);
+
+    for (let fault = 0; fault < 5; fault += 1) {
+      const before = faults.hits;
+      faults.fail({ statement: claim, times: 8, error: 'connection' });
+      await enqueueEach();
+      await until(() => faults.hits >= before + 8);
+      await until(isDone);
+    }
+    await until(() => rig.sink.lines.length === 2);
+    await enqueueEach();
+    await until(isDone);
+    await queue.stop();
+
+    expect(rig.sink.lines).toEqual([
+      expect.stringMatching(/^error: the job store does not answer, trying again until it does: could not settle/),
+      expect.stringMatching(/^log: the job store answers again after/),
+    ]);
+  });
+
+  it('a thousand jobs whose leases have ended while they waited somewhere are a dozen lines, and all are run', async () => {
+    const queue = await queueOf();
+    await enqueue(queue, 1_000);
+    await rig.set("status = 'running', claim_token = 1, claimed_by = 'gone', lease_until = 1");
+
+    await queue.start();
+    await until(() => runs.size === 1_000);
+    await until(isDone);
+    await queue.stop();
+
+    expect(rig.sink.lines.filter((line) => line.includes('was left by')).length).toBe(10);
+    expect(rig.sink.lines.length).toBeLessThanOrEqual(12);
+    const summedUp = rig.sink.lines.map((line) => Number(/and (\d+) more/.exec(line)?.[1] ?? 0));
+    expect(summedUp.reduce((sum, count) => sum + count, 0)).toBe(990);
   });
 
   // SQLite answers at once or undoes what it did.

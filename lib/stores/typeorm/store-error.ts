@@ -8,6 +8,13 @@ import { errorField } from './retry.js';
 const harmlessClasses = ['08', '28', '3D', '3F', '40', '42', '53', '55', '57', '58'];
 
 /**
+ * SQLSTATE classes of a refusal for the sake of a value: data exceptions, constraints, program limits, and what triggers raise on MySQL and on
+ * PostgreSQL. Of SQLite the beginnings of codes that say the same.
+ */
+const refusals = ['22', '23', '44', '45', '54', 'P0'];
+const sqliteRefusals = ['SQLITE_CONSTRAINT', 'SQLITE_TOOBIG', 'SQLITE_MISMATCH'];
+
+/**
  * Runs a verb of the store and dresses what the driver throws.
  *
  * @param what What was to be done, for the message: `claim and settle jobs`.
@@ -17,10 +24,16 @@ export async function inStore<T>(what: string, run: () => Promise<T>): Promise<T
   try {
     return await run();
   } catch (error) {
-    throw error instanceof JobsError
-      ? error
-      : new StoreError(`could not ${what}: ${describe(error)}`, { cause: error });
+    if (error instanceof JobsError) throw error;
+    const dressed = new StoreError(`could not ${what}: ${describe(error)}`, { cause: error });
+    throw isRefusal(error) ? dressed.asRefusal() : dressed;
   }
+}
+
+function isRefusal(error: unknown): boolean {
+  const code = String(errorField(error, 'code') ?? '');
+  const state = String(errorField(error, 'sqlState') ?? (isSqlState(code) ? code : ''));
+  return refusals.includes(state.slice(0, 2)) || sqliteRefusals.some((refusal) => code.startsWith(refusal));
 }
 
 /** Never a bound value: the code of the error, and its message where that kind of message holds none. */

@@ -11,6 +11,7 @@ import {
 } from '../../../lib/model/errors.js';
 import type { JobContext } from '../../../lib/model/job-context.js';
 import type { MemoryQueueOptions } from '../../../lib/model/queue-options.js';
+import { Discard } from '../../../lib/model/steering.js';
 import { JobQueue } from '../../../lib/queues/job-queue.js';
 import { RecordingSink } from '../../support/recording-sink.js';
 import { until } from '../../support/until.js';
@@ -20,6 +21,12 @@ const quick = { backoff: { initial: 1, max: 5 } };
 function setUp(options: MemoryQueueOptions = quick): { queue: JobQueue; sink: RecordingSink } {
   const sink = new RecordingSink();
   return { queue: new JobQueue(options, { sink }), sink };
+}
+
+function throwing(message: string): () => never {
+  return () => {
+    throw new Error(message);
+  };
 }
 
 /** A promise and the way to settle it. */
@@ -142,6 +149,25 @@ describe('JobQueue', () => {
     await queue.join();
 
     expect(sink.lines).toEqual(["error: 'job' failed permanently after 1 attempt(s): boom"]);
+  });
+
+  it('writes no more of an error into the log than somebody may want to read', async () => {
+    const written: string[] = [];
+    const keep = (...texts: readonly unknown[]): void => void written.push(texts.join(' '));
+    const sink = { debug: keep, log: keep, warn: keep, error: keep };
+    const huge = 'x'.repeat(5_000_000);
+    const queue = new JobQueue({ maxRetries: 1, backoff: { initial: 1, delay: throwing(huge) } }, { sink });
+    queue.observe('failed').subscribe(throwing(huge));
+    queue.register('fails', throwing(huge));
+    queue.register('discards', () => new Discard(huge));
+
+    queue.submit('fails');
+    queue.submit('discards');
+    await queue.join();
+
+    // A retry, its complaint, two ends, and the error of who listens.
+    expect(written).toHaveLength(5);
+    expect(Math.max(...written.map(({ length }) => length))).toBeLessThan(13_000);
   });
 
   it('never writes a payload to the log', async () => {

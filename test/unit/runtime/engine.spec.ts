@@ -4,7 +4,9 @@ import { JobEvents, type JobEventKind } from '../../../lib/model/events.js';
 import type { JobContext } from '../../../lib/model/job-context.js';
 import { defaultBackoff } from '../../../lib/model/retry-policy.js';
 import type { JobStore } from '../../../lib/stores/job-store.js';
+import { attachJobLog } from '../../../lib/observe/job-log.js';
 import { Engine, type EngineSettings } from '../../../lib/runtime/engine.js';
+import { RecordingSink } from '../../support/recording-sink.js';
 import { ScriptedStore } from '../../support/scripted-store.js';
 import { until } from '../../support/until.js';
 
@@ -25,8 +27,11 @@ interface Rig {
   readonly store: ScriptedStore;
   readonly engine: Engine;
   readonly told: string[];
+  readonly sink: RecordingSink;
   /** Lets so many milliseconds pass at once, as they do for a process that stood still. */
   standStill(ms: number): void;
+  /** Waits until nothing fails any more, and lets the seconds of peace pass after which an outage is over. */
+  peace(): Promise<void>;
   on(type: string, run: (job: JobContext) => unknown): void;
 }
 
@@ -38,7 +43,17 @@ function setUp(overrides: Partial<EngineSettings> = {}, facts: Pick<JobStore, 'm
   const events = new JobEvents();
   const told: string[] = [];
   let passedMs = 0;
-  const clock = { now: () => Date.now(), monotonic: () => performance.now() + passedMs };
+  const timers = new Set<() => void>();
+  const clock = {
+    now: () => Date.now(),
+    monotonic: () => performance.now() + passedMs,
+    startTimer: (_delayMs: number, fire: () => void) => {
+      timers.add(fire);
+      return () => void timers.delete(fire);
+    },
+  };
+  const sink = new RecordingSink();
+  attachJobLog(events, sink, 'persistent');
   const kinds: JobEventKind[] = ['lost', 'store-down', 'store-up', 'abandoned', 'unsettled'];
   for (const kind of kinds) events.on(kind, () => told.push(kind));
   const engine = new Engine(
@@ -60,7 +75,11 @@ function setUp(overrides: Partial<EngineSettings> = {}, facts: Pick<JobStore, 'm
   const on = (type: string, run: (job: JobContext) => unknown): void =>
     registry.add({ type, source: type, policy: {}, run: (_payload, job) => run(job) });
   const standStill = (ms: number): void => void (passedMs += ms);
-  return { store, engine, told, standStill, on };
+  const peace = async (): Promise<void> => {
+    await until(() => timers.size > 0);
+    for (const fire of timers) fire();
+  };
+  return { store, engine, told, sink, standStill, peace, on };
 }
 
 afterEach(async () => {
@@ -76,7 +95,7 @@ const aborted = ({ signal }: JobContext): Promise<void> =>
 
 describe('Engine', () => {
   it('repeats only the acknowledgement when the store refuses it', async () => {
-    const { store, engine, told, on } = setUp();
+    const { store, engine, told, peace, on } = setUp();
     let runs = 0;
     on('a', () => ++runs);
     const job = store.add({ type: 'a' });
@@ -90,7 +109,7 @@ describe('Engine', () => {
 
     expect(runs).toBe(1);
     expect(store.outcomesOf(job.id)).toEqual(['completed']);
-    await until(() => told.includes('store-up'));
+    await peace();
     expect(told).toEqual(['store-down', 'store-up']);
   });
 
@@ -110,7 +129,7 @@ describe('Engine', () => {
   });
 
   it('comes back after an outage of any length, reports it once and does not hammer', async () => {
-    const { store, engine, told, on } = setUp();
+    const { store, engine, told, peace, on } = setUp();
     on('a', () => undefined);
     let isDown = true;
     store.fault = () => {
@@ -125,6 +144,71 @@ describe('Engine', () => {
     isDown = false;
     const job = store.add({ type: 'a' });
     await until(() => store.outcomesOf(job.id).length === 1);
+
+    await peace();
+    expect(told).toEqual(['store-down', 'store-up']);
+  });
+
+  it('tells of one outage in two lines, however many queues have workers of their own', async () => {
+    const { store, engine, sink, peace, on } = setUp({ queues: { a: 1, b: 1, c: 1 } });
+    on('a', () => undefined);
+    let isDown = true;
+    store.fault = () => {
+      if (isDown) throw new Error('down');
+    };
+    store.disown = () => Promise.reject(new Error('could not give back jobs: down'));
+    engine.start(1);
+    // Each of the four has met it.
+    await until(() => new Set(store.requests.map(({ claim }) => JSON.stringify(claim?.queues))).size === 4);
+
+    isDown = false;
+    store.disown = () => Promise.resolve(0);
+    await peace();
+    const seen = store.requests.length;
+    await until(() => store.requests.length > seen + 20);
+
+    expect(sink.lines).toEqual([
+      'error: the job store does not answer, trying again until it does: down',
+      expect.stringMatching(/^log: the job store answers again after/),
+    ]);
+  });
+
+  it('tells of a store that comes and goes as of one outage, which holds up no job in between', async () => {
+    const { store, engine, sink, peace, on } = setUp();
+    on('a', () => undefined);
+    let exchanges = 0;
+    let flaps = 0;
+    store.fault = (request) => {
+      if (request === undefined || flaps === 6 || ++exchanges % 3 !== 0) return;
+      flaps += 1;
+      throw new Error('down');
+    };
+    engine.start(1);
+    const jobs = Array.from({ length: 20 }, () => store.add({ type: 'a' }));
+    await until(() => store.settled.length === jobs.length && flaps === 6);
+    expect(sink.lines).toHaveLength(1);
+
+    await peace();
+    const seen = store.requests.length;
+    await until(() => store.requests.length > seen + 20);
+
+    expect(sink.lines.map((line) => line.slice(0, 30))).toEqual([
+      'error: the job store does not ',
+      'log: the job store answers aga',
+    ]);
+  });
+
+  it('tells when it is stopped that the store answers again', async () => {
+    const { store, engine, told, on } = setUp();
+    on('a', () => undefined);
+    let failures = 0;
+    store.fault = () => {
+      if (++failures <= 2) throw new Error('down');
+    };
+    engine.start(1);
+    await until(() => store.requests.length >= 6);
+
+    await engine.stop(100, 100);
 
     expect(told).toEqual(['store-down', 'store-up']);
   });

@@ -43,6 +43,23 @@ describe('a scheduler', () => {
     await scheduler.stop().catch(() => undefined);
   });
 
+  it('says nothing of an outage, which the workers tell of', async () => {
+    jest.useFakeTimers();
+    const warnings: string[] = [];
+    let isOut = true;
+    const scheduler = makeScheduler({ warn: (message) => warnings.push(message), isOut: () => isOut });
+    scheduler.start();
+
+    await jest.advanceTimersByTimeAsync(600_000);
+    expect(warnings).toEqual([]);
+    // What lasts beyond it is another matter.
+    isOut = false;
+    await jest.advanceTimersByTimeAsync(60_000);
+
+    expect(warnings).toHaveLength(1);
+    await scheduler.stop().catch(() => undefined);
+  });
+
   it('starts again while its last turn has not ended', async () => {
     const store = new MemorySchedules({ clock: systemClock, add: ({ id }) => id, holds: () => false });
     let looks = 0;

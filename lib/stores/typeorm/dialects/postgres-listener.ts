@@ -1,20 +1,24 @@
 import { startTimer } from '../../../model/timer.js';
+import { errorField } from '../retry.js';
 import type { PgClient, PgPool } from './postgres-pool.js';
 
 const firstPauseMs = 100;
 const longestPauseMs = 30_000;
+/** What a server answers that goes down or comes up, or to which the way is cut: operator intervention, connection exceptions. */
+const awayClasses = ['57', '08'];
 
 export interface PostgresListenerParts {
   readonly pool: Pick<PgPool, 'Client' | 'options'>;
   readonly channel: string;
   readonly wake: () => void;
-  /** Told once when the connection is lost, not again until it has stood in between. */
+  /** Told once when the server refuses the connection, not again until it has stood in between. */
   readonly warn: (message: string) => void;
 }
 
 /**
  * LISTEN on a connection of its own, so that a job enqueued elsewhere starts at once instead of at the next poll. A lost connection is
- * opened again for ever, after growing pauses; what was missed in between, the wake after each connect makes good.
+ * opened again for ever, after growing pauses; what was missed in between, the wake after each connect makes good. A server that is away is
+ * no news: the worker meets the same outage and reports it. One that refuses just this connection is.
  */
 export class PostgresListener {
   private client: PgClient | undefined;
@@ -51,8 +55,8 @@ export class PostgresListener {
     try {
       await client.connect();
       await client.query(`LISTEN "${channel}"`);
-    } catch {
-      this.lost(client);
+    } catch (error) {
+      this.lost(client, error);
       return;
     }
     if (this.client !== client) return;
@@ -63,15 +67,15 @@ export class PostgresListener {
   }
 
   /** Comes more than once for one client: by its error, by its end, by its failed connect. */
-  private lost(client: PgClient): void {
+  private lost(client: PgClient, error?: unknown): void {
     if (this.client !== client) return;
     this.client = undefined;
     this.isConnected = false;
     void closeQuietly(client);
-    if (!this.hasWarned) {
+    if (!this.hasWarned && isRefusal(error)) {
       this.hasWarned = true;
       this.parts.warn(
-        'lost the connection that listens for new jobs; jobs of other processes are found by polling until it is back',
+        `the server refuses the connection that listens for new jobs (${errorField(error, 'code')}); until it takes it, jobs of other processes are found by polling`,
       );
     }
     const longest = Math.min(firstPauseMs * 2 ** this.failures, longestPauseMs);
@@ -79,6 +83,12 @@ export class PostgresListener {
     const pauseMs = longest * (0.5 + Math.random() / 2);
     this.cancelPause = startTimer(pauseMs, () => void (this.isStopped || this.connect()), 'unref');
   }
+}
+
+/** Whether the server itself has said no, and not because it is away. */
+function isRefusal(error: unknown): boolean {
+  const state = String(errorField(error, 'code') ?? '');
+  return /^[0-9A-Z]{5}$/.test(state) && !awayClasses.includes(state.slice(0, 2));
 }
 
 /** A connection that is broken already has nothing left to say that matters. */

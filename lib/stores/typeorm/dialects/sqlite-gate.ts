@@ -5,7 +5,7 @@ import { isBusy, isIterating, withBusyTimeout, type SqliteHandle } from './sqlit
 
 /** How often it is looked whether the connection has become free. */
 const lookMs = 3;
-/** How long a block is tried again while other connections hold the lock of the file. */
+/** How much of the time since its coming other connections may take from a block by holding the lock of the file. */
 const busyLimitMs = 10_000;
 /** How long SQLite waits for it by itself. */
 const busyTimeoutMs = 10;
@@ -19,8 +19,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
   /** Since when it is the app's transactions that hold it up. */
   heldUpSince: number | undefined;
-  /** Since when it is other connections that do. */
-  busySince: number | undefined;
+  /** What other connections had held up in all when it came, milliseconds. */
+  readonly busyBeforeMs: number;
 }
 
 export interface SqliteGateParts {
@@ -39,12 +39,15 @@ export class SqliteGate {
   private readonly queue: Waiting[] = [];
   private timer: NodeJS.Timeout | undefined;
   private turnEnd: number | undefined;
+  /** How long other connections have held up this one, milliseconds, and since when they do so now. */
+  private busyMs = 0;
+  private busySince: number | undefined;
 
   constructor(private readonly parts: SqliteGateParts) {}
 
   /**
    * @throws TransactionWaitError when the app's transactions did not leave the connection free in time.
-   * @throws what the block throws; a lock of another connection only after ten seconds.
+   * @throws what the block throws; a lock of another connection only after ten seconds, wherever in the queue it stands by then.
    */
   run<T>(block: (handle: SqliteHandle) => T): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -52,7 +55,7 @@ export class SqliteGate {
         const handle = this.parts.handle();
         resolve(withBusyTimeout(handle, busyTimeoutMs, () => block(handle)));
       };
-      this.queue.push({ attempt, reject, heldUpSince: undefined, busySince: undefined });
+      this.queue.push({ attempt, reject, heldUpSince: undefined, busyBeforeMs: this.busyInAllMs() });
       if (this.queue.length === 1) this.pump();
     });
   }
@@ -87,9 +90,10 @@ export class SqliteGate {
       next.attempt();
     } catch (error) {
       if (isIterating(error)) return this.waitForApp();
-      if (isBusy(error) && this.mayRetry(next)) return Math.random() * longestBusyPauseMs;
+      if (isBusy(error)) return this.waitForOthers(error);
       next.reject(error);
     }
+    this.endBusy();
     queue.shift();
     return undefined;
   }
@@ -101,6 +105,7 @@ export class SqliteGate {
 
   /** Everybody waits for the same transaction, so whose time is over goes, wherever in the queue. */
   private waitForApp(): number {
+    this.endBusy();
     const { clock, transactionWaitMs } = this.parts;
     const now = clock.monotonic();
     for (const waiting of this.queue) waiting.heldUpSince ??= now;
@@ -117,9 +122,20 @@ export class SqliteGate {
     return lookMs;
   }
 
-  private mayRetry(waiting: Waiting): boolean {
-    const now = this.parts.clock.monotonic();
-    waiting.busySince ??= now;
-    return now - waiting.busySince < busyLimitMs;
+  /** All wait for the same lock: it is as much in the way of the last one as of the first, so it counts against all of them. */
+  private waitForOthers(error: unknown): number {
+    this.busySince ??= this.parts.clock.monotonic();
+    const busyMs = this.busyInAllMs();
+    while (busyMs - (this.queue[0]?.busyBeforeMs ?? busyMs) >= busyLimitMs) this.queue.shift()?.reject(error);
+    return Math.random() * longestBusyPauseMs;
+  }
+
+  private endBusy(): void {
+    this.busyMs = this.busyInAllMs();
+    this.busySince = undefined;
+  }
+
+  private busyInAllMs(): number {
+    return this.busySince === undefined ? this.busyMs : this.busyMs + this.parts.clock.monotonic() - this.busySince;
   }
 }
