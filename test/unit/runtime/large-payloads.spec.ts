@@ -5,6 +5,7 @@ import { defaultBackoff } from '../../../lib/model/retry-policy.js';
 import { ClaimDesk } from '../../../lib/runtime/claim-desk.js';
 import { mostCharacters } from '../../../lib/runtime/flow.js';
 import { NoteWriter } from '../../../lib/runtime/note-writer.js';
+import { OutageReport } from '../../../lib/runtime/outage-report.js';
 import { SuspectSeat } from '../../../lib/runtime/suspect-seat.js';
 import { Worker } from '../../../lib/runtime/worker.js';
 import type { WorkerParts } from '../../../lib/runtime/worker-parts.js';
@@ -62,6 +63,7 @@ function workerOn(store: RoomyStore, run: () => Promise<void>, limited: readonly
     keeper: undefined,
     desk: new ClaimDesk({ disown: () => Promise.resolve(0), clock, intervalMs: Infinity }),
     seat: new SuspectSeat(),
+    outages: new OutageReport(events, clock),
     claimTypes: () => registry.types(),
     limits: () => new Map(),
     limited: () => limited,
