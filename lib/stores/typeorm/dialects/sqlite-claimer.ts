@@ -133,9 +133,9 @@ function mergeByDue(cursors: readonly Iterator<Values>[], look: Look): readonly 
 }
 
 function nextOf(cursor: Iterator<Values>): DueJob | undefined {
-  const { done, value } = cursor.next();
-  if (done === true) return undefined;
-  const [place, priority, dueAt, id, key, characters] = value as readonly [
+  const next = cursor.next();
+  if (next.done === true) return undefined;
+  const [place, priority, dueAt, id, key, characters] = next.value as readonly [
     number,
     number,
     number,
