@@ -1,12 +1,13 @@
 import { startTimer } from '../model/timer.js';
-import type { LogSink } from './job-log.js';
 
 /** How long lines of a kind are counted together. */
 const windowMs = 5_000;
 
+type Level = 'debug' | 'log' | 'warn';
+
 /** Lines that say the same of different jobs. */
 export interface LineKind {
-  readonly level: 'debug' | 'log' | 'warn';
+  readonly level: Level;
   /** So many are written one by one. */
   readonly most: number;
   /** What is said of all others. */
@@ -26,7 +27,7 @@ interface Window {
 export class LineBudget {
   private readonly windows = new Map<LineKind, Window>();
 
-  constructor(private readonly sink: LogSink) {}
+  constructor(private readonly sink: Record<Level, (message: string) => void>) {}
 
   tell(kind: LineKind, line: () => string): void {
     const window = this.windows.get(kind) ?? this.open(kind, kind.most);
