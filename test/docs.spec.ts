@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { createJobs } from '../lib/stores/typeorm/migrations/0001-create-jobs.js';
+import { suffixesBeside } from '../lib/stores/typeorm/migrations/schema-plan.js';
 import * as errors from '../lib/model/errors.js';
 import { jobEventKinds } from '../lib/model/job-event.js';
 import { Page, projectRoot, readPages } from './support/markdown.js';
@@ -52,12 +54,51 @@ describe('the documentation', () => {
     expect(listed.toSorted()).toEqual(errorCodes().toSorted());
   });
 
+  it('lists every column of the job table, and says which databases have it', () => {
+    const rows = new Page('docs/databases.md').table('## The table');
+    const listed = rows.flatMap(([names = '', meaning = '']) =>
+      wordsOf(names).map((name) => (meaning.startsWith('MySQL, MariaDB:') ? `${name} of MySQL` : name)),
+    );
+
+    expect(listed.toSorted()).toEqual(
+      createJobs.columns
+        .map(({ name, definition }) => (definition.sqlite === undefined ? `${name} of MySQL` : name))
+        .toSorted(),
+    );
+  });
+
+  it('lists every index of the job table, and says which databases have it', () => {
+    const rows = new Page('docs/databases.md').table('Its indexes, besides the primary key:');
+    const listed = rows.flatMap(([names = '', meaning = '']) =>
+      wordsOf(names).map((name) => (meaning.endsWith('; PostgreSQL, SQLite') ? `${name}, not MySQL` : name)),
+    );
+
+    expect(listed.toSorted()).toEqual(
+      createJobs.indexes
+        .map(({ suffix, definition }) => `rws_jobs_${suffix}${definition.mysql === undefined ? ', not MySQL' : ''}`)
+        .toSorted(),
+    );
+  });
+
+  it('lists every table beside the job table', () => {
+    const rows = new Page('docs/databases.md').table('Beside it lie:');
+
+    expect(rows.flatMap(([names = '']) => wordsOf(names)).toSorted()).toEqual(
+      [...suffixesBeside, 'schema'].map((suffix) => `rws_jobs_${suffix}`).toSorted(),
+    );
+  });
+
   it('lists every kind of event', () => {
     const listed = new Page('docs/events.md').table('## What is told').map(([kind = '']) => kind.replaceAll('`', ''));
 
     expect(listed.toSorted()).toEqual(jobEventKinds.toSorted());
   });
 });
+
+/** What stands in code quotes. */
+function wordsOf(cell: string): readonly string[] {
+  return [...cell.matchAll(/`(\w+)`/g)].map(({ 1: word = '' }) => word);
+}
 
 function isPageOfDocs(path: string): boolean {
   return path.startsWith('docs/');

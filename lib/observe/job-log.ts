@@ -3,6 +3,7 @@ import type { JobEvents, JobFacts } from '../model/events.js';
 import type { QueueKind } from '../model/job-event.js';
 import type { JobLogger } from '../model/job-context.js';
 import { formatDuration } from './format-duration.js';
+import { storeTrouble } from './store-trouble.js';
 
 /** Where log lines go; Nest's `Logger` is one. */
 export interface LogSink {
@@ -33,7 +34,7 @@ export function attachJobLog(events: JobEvents, sink: LogSink, kind: QueueKind):
   attachComplaints(events, sink, namings[kind]);
   attachInterruptions(events, sink, kind);
   events.on('store-down', ({ error }) => {
-    sink.error(`the job store does not answer, trying again until it does: ${messageOf(error)}`);
+    sink.error(`${storeTrouble(error)}: ${messageOf(error)}`);
   });
   events.on('store-up', ({ outageMs }) => sink.log(`the job store answers again after ${formatDuration(outageMs)}`));
   events.on('unknown-types', ({ types }) => {
