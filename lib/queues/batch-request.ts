@@ -4,15 +4,19 @@ import { InvalidOptionError } from '../model/errors.js';
 import type { JobRequest } from './job-request.js';
 
 /** What follows a batch or a chain. One of the two jobs is enqueued, once, when all jobs are over for good. */
-export interface FollowUps<R = JobRequest> {
+export interface FollowUps<R = JobRequest, F = R> {
   /** When all of them have completed. Default: nothing. */
   readonly onComplete?: R | undefined;
   /** When one of them has failed, expired, or was cancelled or deleted. Default: nothing. */
-  readonly onFailure?: R | undefined;
+  readonly onFailure?: F | undefined;
 }
 
 /** Options of `enqueueBatch` and `enqueueChain`. */
-export type BatchOptions = FollowUps & Pick<EnqueueOptions, 'manager'>;
+export type BatchOptions<C extends string = string, F extends string = string> = FollowUps<
+  JobRequest<C>,
+  JobRequest<F>
+> &
+  Pick<EnqueueOptions, 'manager'>;
 
 /** What `enqueueBatch` and `enqueueChain` have stored. */
 export interface EnqueuedBatch {

@@ -13,6 +13,7 @@ import type {
   HandlerWithSchema,
   JobPayloads,
   JobType,
+  NamedType,
   PayloadArguments,
   PayloadOf,
 } from '../model/job-payloads.js';
@@ -32,7 +33,7 @@ import {
   type EnqueuedBatch,
   type FollowUps,
 } from './batch-request.js';
-import { describeMemoryBatch, memoryBatch, type MemoryRequest } from './memory-batch.js';
+import { describeMemoryBatch, memoryBatch, type MemoryRequest, type MemoryRequestOf } from './memory-batch.js';
 import { largestPayload, MemoryJobMaker, type MemoryJob } from './memory-job-maker.js';
 import { describeWork } from './memory-work.js';
 import { EnqueueLayers } from './enqueue-layers.js';
@@ -158,12 +159,18 @@ export class JobQueue {
    *
    * @throws as `submit` does.
    */
-  submitBatch(jobs: readonly MemoryRequest[], options: FollowUps<MemoryRequest> = {}): EnqueuedBatch {
+  submitBatch<const T extends readonly unknown[], C extends JobType, F extends JobType>(
+    jobs: { readonly [I in keyof T]: MemoryRequest<NamedType<T[I]>> },
+    options: FollowUps<MemoryRequest<C>, MemoryRequest<F>> = {},
+  ): EnqueuedBatch {
     return this.submitAll(resolveBatch(jobs, options));
   }
 
   /** Takes a chain: each step, a job or several at the same time, when the one before has completed. See `submitBatch`. */
-  submitChain(steps: readonly ChainStep<MemoryRequest>[], options: FollowUps<MemoryRequest> = {}): EnqueuedBatch {
+  submitChain<N extends JobType, C extends JobType, F extends JobType>(
+    steps: readonly ChainStep<MemoryRequestOf<N>>[],
+    options: FollowUps<MemoryRequest<C>, MemoryRequest<F>> = {},
+  ): EnqueuedBatch {
     return this.submitAll(resolveChain(steps, options));
   }
 

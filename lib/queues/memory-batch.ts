@@ -1,6 +1,7 @@
 import type { NewBatch } from '../model/batch-progress.js';
 import type { SubmitOptions } from '../model/enqueue-options.js';
 import type { JobContext } from '../model/job-context.js';
+import type { PayloadPart } from '../model/job-payloads.js';
 import type { EnqueuedJob } from '../model/job-middleware.js';
 import type { NewJob } from '../model/job.js';
 import { requestsOf, type BatchRequest } from './batch-request.js';
@@ -8,9 +9,17 @@ import { at, makeOne } from './job-request.js';
 import { isMemoryJob, type MemoryJob, type MemoryJobMaker } from './memory-job-maker.js';
 import { describeWork } from './memory-work.js';
 
+type TypedMemoryRequest<T extends string> = SubmitOptions & { readonly type: T } & PayloadPart<T>;
+
 /** One job of a memory batch or chain: a function, a job object, or the payload and options for a registered handler. */
-export type MemoryRequest =
-  ((job: JobContext) => unknown) | MemoryJob | (SubmitOptions & { readonly type: string; readonly payload?: unknown });
+export type MemoryRequest<T extends string = string> =
+  ((job: JobContext) => unknown) | MemoryJob | TypedMemoryRequest<T>;
+
+/** One job of a memory batch or chain, of one of these types, as `JobRequestOf` is one. */
+export type MemoryRequestOf<N extends string> =
+  | ((job: JobContext) => unknown)
+  | MemoryJob
+  | ({ readonly type: N } & (N extends string ? TypedMemoryRequest<N> : never));
 
 /** Makes all jobs of a batch. @throws as `submit` does, with the place of the job that is refused. */
 export function memoryBatch({ steps, onComplete, onFailure }: BatchRequest, maker: MemoryJobMaker): NewBatch {

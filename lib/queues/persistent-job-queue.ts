@@ -30,9 +30,9 @@ import { attachJobLog, jobsLogger, type LogSink } from '../observe/job-log.js';
 import type { Engine } from '../runtime/engine.js';
 import type { AdministeredStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
-import { resolveBatch, resolveChain, type BatchOptions, type ChainStep, type EnqueuedBatch } from './batch-request.js';
+import { resolveBatch, resolveChain, type BatchOptions, type EnqueuedBatch, type ChainStep } from './batch-request.js';
 import { Enqueuer } from './enqueuer.js';
-import type { JobRequest } from './job-request.js';
+import type { JobRequest, JobRequestOf } from './job-request.js';
 import type { JobSchedules } from './job-schedules.js';
 import { adminOf } from './queue-admin.js';
 import { PersistentRunner } from './persistent-runner.js';
@@ -195,9 +195,9 @@ export class PersistentJobQueue {
    *
    * @throws as `enqueueMany` does.
    */
-  async enqueueBatch<const T extends readonly JobType[]>(
+  async enqueueBatch<const T extends readonly JobType[], C extends JobType, F extends JobType>(
     jobs: { readonly [I in keyof T]: JobRequest<T[I]> },
-    options: BatchOptions = {},
+    options: BatchOptions<C, F> = {},
   ): Promise<EnqueuedBatch> {
     return this.enqueuer.placeBatch(resolveBatch(jobs, options));
   }
@@ -209,7 +209,10 @@ export class PersistentJobQueue {
    * @param steps At most 1 000. Their jobs are checked and stored now; `delay` and the like count from the moment at which they are enqueued.
    * @throws as `enqueueMany` does.
    */
-  async enqueueChain(steps: readonly ChainStep[], options: BatchOptions = {}): Promise<EnqueuedBatch> {
+  async enqueueChain<N extends JobType, C extends JobType, F extends JobType>(
+    steps: readonly ChainStep<JobRequestOf<N>>[],
+    options: BatchOptions<C, F> = {},
+  ): Promise<EnqueuedBatch> {
     return this.enqueuer.placeBatch(resolveChain(steps, options));
   }
 
