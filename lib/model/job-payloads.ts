@@ -34,9 +34,6 @@ export type PayloadArguments<T extends string, Options> =
 export type PayloadPart<T extends string> =
   undefined extends PayloadOf<T> ? { readonly payload?: PayloadOf<T> } : { readonly payload: PayloadOf<T> };
 
-/** A job type that was inferred, or any where nothing was: a request of several kinds may name none. */
-export type NamedType<T> = T extends string ? T : string;
-
 /** Part of a handler's type: nothing where it takes every payload of this job type, else what makes it fit nowhere. */
 export type PayloadFit<T extends string, P> = T extends keyof JobPayloads
   ? [JobPayloads[T]] extends [P]

@@ -1,22 +1,18 @@
 import { checkKnownKeys, show } from '../model/check.js';
 import type { EnqueueOptions } from '../model/enqueue-options.js';
 import { InvalidOptionError } from '../model/errors.js';
-import type { JobRequest } from './job-request.js';
+import type { JobRequest, JobRequestOf } from './job-request.js';
 
 /** What follows a batch or a chain. One of the two jobs is enqueued, once, when all jobs are over for good. */
-export interface FollowUps<R = JobRequest, F = R> {
+export interface FollowUps<R = JobRequest> {
   /** When all of them have completed. Default: nothing. */
   readonly onComplete?: R | undefined;
   /** When one of them has failed, expired, or was cancelled or deleted. Default: nothing. */
-  readonly onFailure?: F | undefined;
+  readonly onFailure?: R | undefined;
 }
 
 /** Options of `enqueueBatch` and `enqueueChain`. */
-export type BatchOptions<C extends string = string, F extends string = string> = FollowUps<
-  JobRequest<C>,
-  JobRequest<F>
-> &
-  Pick<EnqueueOptions, 'manager'>;
+export type BatchOptions<N extends string = string> = FollowUps<JobRequestOf<N>> & Pick<EnqueueOptions, 'manager'>;
 
 /** What `enqueueBatch` and `enqueueChain` have stored. */
 export interface EnqueuedBatch {

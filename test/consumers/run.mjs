@@ -90,6 +90,7 @@ async function checkModuleKind(folder, { folder: name, type }) {
 async function checkSpecs(folder) {
   const { jest } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   if (jest === undefined) return '';
+  await cp(join(here, 'spec'), join(folder, 'spec'), { recursive: true });
   mustBeGood(await run(folder, process.execPath, join(folder, 'node_modules/jest/bin/jest.js'), '--ci'));
   return ' and in Jest';
 }
