@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { DataSource } from 'typeorm';
+import { PersistentJobQueue } from '../lib/queues/persistent-job-queue.js';
 import { createJobs } from '../lib/stores/typeorm/migrations/0001-create-jobs.js';
 import { suffixesBeside } from '../lib/stores/typeorm/migrations/schema-plan.js';
 import * as errors from '../lib/model/errors.js';
@@ -85,6 +87,25 @@ describe('the documentation', () => {
 
     expect(rows.flatMap(([names = '']) => wordsOf(names)).toSorted()).toEqual(
       [...suffixesBeside, 'schema'].map((suffix) => `rws_jobs_${suffix}`).toSorted(),
+    );
+  });
+
+  it('lists every field of the records that it hands out', async () => {
+    const dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize();
+    const queue = await PersistentJobQueue.create(dataSource);
+    const job = await queue.find(await queue.enqueue('x', 1), { payload: true });
+    await queue.schedules.set('s', { type: 'x', cron: '0 7 * * *' });
+    const schedule = await queue.schedules.find('s');
+    await queue.close();
+    await dataSource.destroy();
+    const listed = (page: string, heading: string): readonly string[] =>
+      new Page(page).table(heading).flatMap(([names = '']) => wordsOf(names));
+
+    expect(listed('docs/admin.md', '### What `find` and `list` tell').toSorted()).toEqual(
+      [...Object.keys(job ?? {}), 'payloadError', 'result'].toSorted(),
+    );
+    expect(listed('docs/schedules.md', '### What `list` and `find` tell').toSorted()).toEqual(
+      Object.keys(schedule ?? {}).toSorted(),
     );
   });
 

@@ -78,10 +78,10 @@ async function checkModuleKind(folder, { folder: name, type }) {
   await writeFile(join(app, 'package.json'), JSON.stringify({ type }));
   const tsc = join(folder, 'node_modules/typescript/bin/tsc');
   mustHaveGoodTypes(await run(app, process.execPath, tsc, '-p', '.'));
-  if (type === 'module') {
-    const bundler = ['--module', 'esnext', '--moduleResolution', 'bundler', '--noEmit'];
-    mustHaveGoodTypes(await run(app, process.execPath, tsc, '-p', '.', ...bundler));
-  }
+  // Others that compilers of such projects are set to.
+  const [module, moduleResolution] = type === 'module' ? ['esnext', 'bundler'] : ['commonjs', 'node10'];
+  const other = ['--module', module, '--moduleResolution', moduleResolution, '--noEmit'];
+  mustHaveGoodTypes(await run(app, process.execPath, tsc, '-p', '.', ...other));
   const output = mustBeGood(await run(app, process.execPath, 'main.js'));
   if (output.trim() !== 'done') throw new ConsumerError(`main.js printed more than "done":\n${output}`);
 }
