@@ -4,7 +4,7 @@ import { checkCarriers, type ContextCarrier } from './model/context-carrier.js';
 import { InvalidOptionError } from './model/errors.js';
 import { checkInstanceName, defaultInstanceName } from './model/instance-name.js';
 import { checkMiddlewareOrClasses, type JobMiddleware, type JobMiddlewareClass } from './model/job-middleware.js';
-import type { MemoryQueueOptions, PersistentQueueOptions } from './model/queue-options.js';
+import { queuesWithOption, type MemoryQueueOptions, type PersistentQueueOptions } from './model/queue-options.js';
 
 /** Options of a `JobsModule`. */
 export interface JobsModuleOptions {
@@ -72,6 +72,7 @@ export function resolveName(options: { readonly name?: unknown } | undefined): s
  * @throws InvalidOptionError
  */
 export function resolveModuleOptions(options: unknown, name: string): ResolvedModuleOptions {
+  refuseMisplaced(options ?? {});
   const given = checkKnownKeys('JobsModule', options ?? {}, moduleKeys);
   if (given['name'] !== undefined && given['name'] !== name) {
     throw new InvalidOptionError(
@@ -89,6 +90,16 @@ export function resolveModuleOptions(options: unknown, name: string): ResolvedMo
     middleware: checkMiddlewareOrClasses('middleware', middleware),
     context: checkCarriers('context', context),
   });
+}
+
+/** An option of a queue beside those of the module is the usual slip. @throws InvalidOptionError that says where it belongs. */
+function refuseMisplaced(options: object): void {
+  for (const key of Object.keys(options).filter((name) => !moduleKeys.includes(name))) {
+    const queues = queuesWithOption(key);
+    if (queues.length === 0) continue;
+    const places = queues.map((queue) => `{ ${queue}: { ${key}: … } }`).join(' or ');
+    throw new InvalidOptionError(`JobsModule has no option '${key}'; it is one of a queue: ${places}`);
+  }
 }
 
 /** @throws InvalidOptionError unless there is exactly one source of the options. */

@@ -19,7 +19,7 @@ const doors = {
 /** Files that are newer than what was made of them; several runs may do so at the same time. */
 export async function compileChildren() {
   for (const folder of folders) {
-    const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'));
+    const names = (await readdir(folder, { recursive: true })).filter((name) => /\.(ts|cjs)$/.test(name));
     await Promise.all(names.map((name) => compile(join(folder, name))));
   }
 }
@@ -33,7 +33,8 @@ async function compile(source) {
   const file = compiledFile(source);
   const [from, made] = await Promise.all([stat(source), stat(file).catch(() => undefined)]);
   if (made !== undefined && made.mtimeMs > from.mtimeMs) return;
-  const { code } = await transform(await readFile(source, 'utf8'), { ...swcOptions, filename: source });
+  const text = await readFile(source, 'utf8');
+  const { code } = source.endsWith('.ts') ? await transform(text, { ...swcOptions, filename: source }) : { code: text };
   await mkdir(dirname(file), { recursive: true });
   // Others must never see half of it.
   const draft = `${file}.${process.pid}`;

@@ -61,7 +61,7 @@ function importBreach(file: SourceFile, found: SourceImport): string | undefined
 }
 
 function isInside(target: string): boolean {
-  return target.endsWith('.ts');
+  return /\.(ts|cjs)$/.test(target);
 }
 
 function roomBreach(path: string, { target, kind }: SourceImport): string | undefined {
@@ -99,6 +99,11 @@ function sqlBreaches(files: readonly SourceFile[]): readonly string[] {
       ({ path, strings }) => !path.startsWith('stores/typeorm/') && strings.some((text) => sqlStatement.test(text)),
     )
     .map(({ path }) => `${path} contains SQL`);
+}
+
+/** It is a syntax error in the CommonJS that ts-jest makes of an ES module. */
+function importMetaBreaches(files: readonly SourceFile[]): readonly string[] {
+  return files.filter(({ hasImportMeta }) => hasImportMeta).map(({ path }) => `${path} uses import.meta`);
 }
 
 /** The imports that close a circle, found by walking depth first. Types count too: a circle of types is a circle of thoughts. */
@@ -140,6 +145,10 @@ describe('the house', () => {
 
   it('keeps SQL in stores/typeorm', () => {
     expect(sqlBreaches(library)).toEqual([]);
+  });
+
+  it('can be rewritten as CommonJS, as Jest does', () => {
+    expect(importMetaBreaches(library)).toEqual([]);
   });
 
   it('has no file above 300 lines', () => {
@@ -204,6 +213,12 @@ describe('the rules of the house', () => {
     ];
 
     expect(circles(files)).toEqual(['a.ts -> b.ts -> c.ts -> a.ts']);
+  });
+
+  it('see import.meta', () => {
+    expect(importMetaBreaches([parseSource('runtime/x.ts', `const x = () => import.meta.resolve('cron')`)])).toEqual([
+      'runtime/x.ts uses import.meta',
+    ]);
   });
 
   it('see SQL', () => {

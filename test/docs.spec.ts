@@ -1,5 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { DataSource } from 'typeorm';
+import { PersistentJobQueue } from '../lib/queues/persistent-job-queue.js';
+import { createJobs } from '../lib/stores/typeorm/migrations/0001-create-jobs.js';
+import { suffixesBeside } from '../lib/stores/typeorm/migrations/schema-plan.js';
 import * as errors from '../lib/model/errors.js';
 import { jobEventKinds } from '../lib/model/job-event.js';
 import { Page, projectRoot, readPages } from './support/markdown.js';
@@ -52,12 +56,70 @@ describe('the documentation', () => {
     expect(listed.toSorted()).toEqual(errorCodes().toSorted());
   });
 
+  it('lists every column of the job table, and says which databases have it', () => {
+    const rows = new Page('docs/databases.md').table('## The table');
+    const listed = rows.flatMap(([names = '', meaning = '']) =>
+      wordsOf(names).map((name) => (meaning.startsWith('MySQL, MariaDB:') ? `${name} of MySQL` : name)),
+    );
+
+    expect(listed.toSorted()).toEqual(
+      createJobs.columns
+        .map(({ name, definition }) => (definition.sqlite === undefined ? `${name} of MySQL` : name))
+        .toSorted(),
+    );
+  });
+
+  it('lists every index of the job table, and says which databases have it', () => {
+    const rows = new Page('docs/databases.md').table('Its indexes, besides the primary key:');
+    const listed = rows.flatMap(([names = '', meaning = '']) =>
+      wordsOf(names).map((name) => (meaning.endsWith('; PostgreSQL, SQLite') ? `${name}, not MySQL` : name)),
+    );
+
+    expect(listed.toSorted()).toEqual(
+      createJobs.indexes
+        .map(({ suffix, definition }) => `rws_jobs_${suffix}${definition.mysql === undefined ? ', not MySQL' : ''}`)
+        .toSorted(),
+    );
+  });
+
+  it('lists every table beside the job table', () => {
+    const rows = new Page('docs/databases.md').table('Beside it lie:');
+
+    expect(rows.flatMap(([names = '']) => wordsOf(names)).toSorted()).toEqual(
+      [...suffixesBeside, 'schema'].map((suffix) => `rws_jobs_${suffix}`).toSorted(),
+    );
+  });
+
+  it('lists every field of the records that it hands out', async () => {
+    const dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize();
+    const queue = await PersistentJobQueue.create(dataSource);
+    const job = await queue.find(await queue.enqueue('x', 1), { payload: true });
+    await queue.schedules.set('s', { type: 'x', cron: '0 7 * * *' });
+    const schedule = await queue.schedules.find('s');
+    await queue.close();
+    await dataSource.destroy();
+    const listed = (page: string, heading: string): readonly string[] =>
+      new Page(page).table(heading).flatMap(([names = '']) => wordsOf(names));
+
+    expect(listed('docs/admin.md', '### What `find` and `list` tell').toSorted()).toEqual(
+      [...Object.keys(job ?? {}), 'payloadError', 'result'].toSorted(),
+    );
+    expect(listed('docs/schedules.md', '### What `list` and `find` tell').toSorted()).toEqual(
+      Object.keys(schedule ?? {}).toSorted(),
+    );
+  });
+
   it('lists every kind of event', () => {
     const listed = new Page('docs/events.md').table('## What is told').map(([kind = '']) => kind.replaceAll('`', ''));
 
     expect(listed.toSorted()).toEqual(jobEventKinds.toSorted());
   });
 });
+
+/** What stands in code quotes. */
+function wordsOf(cell: string): readonly string[] {
+  return [...cell.matchAll(/`(\w+)`/g)].map(({ 1: word = '' }) => word);
+}
 
 function isPageOfDocs(path: string): boolean {
   return path.startsWith('docs/');

@@ -1,19 +1,25 @@
 import { checkKnownKeys, checkOneOf } from '../model/check.js';
 import { checkInstanceName } from '../model/instance-name.js';
 import type { QueueKind } from '../model/job-event.js';
+import type { JobType } from '../model/job-payloads.js';
 import { checkJobType } from '../model/job-type.js';
 import { checkScheduleName } from '../model/schedule.js';
-import { resolveDeclared, ruleKeys, type DeclaredScheduleOptions } from '../model/schedule-options.js';
+import { resolveDeclared, ruleKeys, type MadePayload, type ScheduleRules } from '../model/schedule-options.js';
 import { checkDecorated } from './decorated-method.js';
 import type { MethodName } from './method-marks.js';
 import { scheduleMarks, type ScheduleMark } from './schedule-metadata.js';
 
 /** How a schedule fires, and what its jobs are like. */
-export interface JobScheduleOptions extends Omit<DeclaredScheduleOptions, 'type' | 'cron'> {
+export type JobScheduleOptions<T extends string = string> = MethodScheduleRules<T> & MadePayload<T>;
+
+interface MethodScheduleRules<T extends string> extends ScheduleRules {
   /** Names it in the database, for good; needed where a job type has several schedules. Default: the job type. */
   name?: string;
-  /** Which of the job types of the method. Default: the type of its one `@JobHandler`. */
-  type?: string;
+  /**
+   * Which of the job types of the method; the compiler checks the payload where it stands here. Default: the type of its one
+   * `@JobHandler`.
+   */
+  type?: T;
   /** Whether it is as if it did not stand there, as for an environment that should not have it. Default false. */
   disabled?: boolean;
   /** The queue whose jobs it makes. Default: the persistent one where there is one. */
@@ -36,10 +42,10 @@ const largestPayload = 1_073_741_824;
  * @throws InvalidOptionError, InvalidHandlerError or InvalidPayloadError while the class is being defined; an expression that cannot be read
  *   or never comes true, and an unknown time zone, fail the start of the app.
  */
-export function JobSchedule(cron: string, options: JobScheduleOptions = {}) {
+export function JobSchedule<T extends JobType = string>(cron: string, options?: JobScheduleOptions<T>) {
   return (target: object, method: MethodName, descriptor: PropertyDescriptor): void => {
     const source = checkDecorated('@JobSchedule', { target, method, descriptor });
-    const mark = makeMark(`@JobSchedule on ${source}`, cron, options);
+    const mark = makeMark(`@JobSchedule on ${source}`, cron, options ?? {});
     if (mark !== undefined) scheduleMarks.add(target, method, mark);
   };
 }

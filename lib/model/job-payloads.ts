@@ -12,7 +12,7 @@ import type { SchemaInput, SchemaOutput } from './payload-schema.js';
  * }
  * ```
  *
- * From then on `enqueue`, `submit` and `@JobHandler` check the payloads of these types at compile time. Types that are not
+ * From then on the compiler checks the payloads of these types, wherever a job, a handler or a schedule names its type. Types that are not
  * declared take any value.
  */
 // oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-empty-interface -- filled by the application
@@ -29,6 +29,10 @@ export type PayloadArguments<T extends string, Options> =
   undefined extends PayloadOf<T>
     ? [payload?: PayloadOf<T>, options?: Options]
     : [payload: PayloadOf<T>, options?: Options];
+
+/** The part of an object that carries a payload. It may be left out only where its type allows `undefined`. */
+export type PayloadPart<T extends string> =
+  undefined extends PayloadOf<T> ? { readonly payload?: PayloadOf<T> } : { readonly payload: PayloadOf<T> };
 
 /** Part of a handler's type: nothing where it takes every payload of this job type, else what makes it fit nowhere. */
 export type PayloadFit<T extends string, P> = T extends keyof JobPayloads

@@ -122,6 +122,10 @@ const commonDefaults = { workers: 4, maxRetries: 3, timeout: 0, shutdownTimeout:
 const memoryDefaults = { ...commonDefaults, maxQueued: 100_000 };
 const persistentDefaults = {
   ...commonDefaults,
+  dataSource: undefined,
+  transaction: undefined,
+  retention: {},
+  queues: {},
   tableName: defaultTableName,
   schema: 'auto',
   pollInterval: 500,
@@ -147,13 +151,7 @@ export function resolveMemoryOptions(options: unknown = {}, path = 'memory'): Re
 
 /** Completes and checks the options of the persistent queue. @throws InvalidOptionError */
 export function resolvePersistentOptions(options: unknown = {}, path = 'persistent'): ResolvedPersistentOptions {
-  const given = complete(options, path, {
-    ...persistentDefaults,
-    dataSource: undefined,
-    transaction: undefined,
-    retention: {},
-    queues: {},
-  });
+  const given = complete(options, path, persistentDefaults);
   const at = (key: string) => [`${path}.${key}`, given[key]] as const;
   const queues = resolveQueues(`${path}.queues`, given['queues']);
   return Object.freeze({
@@ -188,6 +186,13 @@ function resolveCommon(given: Record<string, unknown>, path: string, fewest = 1)
     middleware: checkMiddleware(`${path}.middleware`, given['middleware']),
     context: checkCarriers(`${path}.context`, given['context']),
   };
+}
+
+/** The queues that have an option of this name. */
+export function queuesWithOption(name: string): readonly ('persistent' | 'memory')[] {
+  const has = (defaults: object): boolean => ['backoff', 'handlers', ...Object.keys(defaults)].includes(name);
+  const queues = { persistent: persistentDefaults, memory: memoryDefaults };
+  return (['persistent', 'memory'] as const).filter((queue) => has(queues[queue]));
 }
 
 /** @throws InvalidOptionError unless `workers` is a whole number from 1 to 10 000. */

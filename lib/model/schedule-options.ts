@@ -3,6 +3,7 @@ import { checkKnownKeys, checkOneOf, show } from './check.js';
 import { resolveEnqueueOptions, resolveSubmitOptions, type EnqueueOptions } from './enqueue-options.js';
 import { InvalidOptionError } from './errors.js';
 import type { QueueKind } from './job-event.js';
+import type { JobPayloads, PayloadOf } from './job-payloads.js';
 import { checkJobType } from './job-type.js';
 import { encodePayload } from './payload.js';
 import {
@@ -35,24 +36,38 @@ export interface ScheduleRules extends ScheduledEnqueueOptions {
   overlap?: OverlapPolicy | undefined;
 }
 
-/** Any JSON value. */
-export type SchedulePayload = string | number | boolean | object | null;
+/** What the compiler can tell to be no JSON: functions have the one symbol, and promises, maps and the like the other. */
+interface Plain {
+  readonly [Symbol.hasInstance]?: undefined;
+  readonly [Symbol.toStringTag]?: undefined;
+}
 
-/** A schedule as it is made at run time. */
-export interface ScheduleOptions extends ScheduleRules {
+/** Any JSON value. */
+export type SchedulePayload =
+  string | number | boolean | null | ((object | { readonly [key: string]: unknown }) & Plain);
+
+/** What the jobs of a schedule carry: what is declared for their type, or any JSON value, or nothing. */
+type CarriedBy<T extends string> = T extends keyof JobPayloads ? PayloadOf<T> : SchedulePayload | undefined;
+
+type Carrying<P, G> = undefined extends P ? { payload?: G | undefined } : { payload: G };
+
+/** The payload of each job of a schedule, where it stays the same. */
+type FixedPayload<T extends string> = Carrying<CarriedBy<T>, CarriedBy<T>>;
+/** The payload of each job of a schedule, or a function that makes it anew for each slot, at once and not as a promise. */
+export type MadePayload<T extends string> = Carrying<CarriedBy<T>, CarriedBy<T> | ((slot: Date) => CarriedBy<T>)>;
+
+interface TypedRules<T extends string> extends ScheduleRules {
   /** The type of its jobs. */
-  type: string;
+  type: T;
   /** Five fields (minute, hour, day of month, month, day of week), or six with the seconds in front. */
   cron: string;
-  /** The payload of each of its jobs. Default none. */
-  payload?: SchedulePayload | undefined;
 }
 
+/** A schedule as it is made at run time. */
+export type ScheduleOptions<T extends string = string> = TypedRules<T> & FixedPayload<T>;
+
 /** A schedule as it is declared in code. */
-export interface DeclaredScheduleOptions extends ScheduleOptions {
-  /** The payload of each of its jobs, or a function that makes it anew for each slot, at once and not as a promise. */
-  payload?: SchedulePayload | ((slot: Date) => unknown) | undefined;
-}
+export type DeclaredScheduleOptions<T extends string = string> = TypedRules<T> & MadePayload<T>;
 
 /** What a schedule belongs to. */
 export interface SchedulePlace {

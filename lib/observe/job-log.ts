@@ -5,6 +5,7 @@ import type { JobLogger } from '../model/job-context.js';
 import { describeError } from '../model/failure.js';
 import { formatDuration } from './format-duration.js';
 import { LineBudget, type LineKind } from './line-budget.js';
+import { storeTrouble } from './store-trouble.js';
 
 /** Where log lines go; Nest's `Logger` is one. */
 export interface LogSink {
@@ -52,7 +53,7 @@ export function attachJobLog(events: JobEvents, sink: LogSink, kind: QueueKind):
 
 function attachQueue(events: JobEvents, sink: LogSink): void {
   events.on('store-down', ({ error }) => {
-    sink.error(`the job store does not answer, trying again until it does: ${describeError(error)}`);
+    sink.error(`${storeTrouble(error)}: ${describeError(error)}`);
   });
   events.on('store-up', ({ outageMs }) => sink.log(`the job store answers again after ${formatDuration(outageMs)}`));
   events.on('unknown-types', ({ types }) => {

@@ -1,7 +1,7 @@
 import { checkKnownKeys, show } from '../model/check.js';
 import type { EnqueueOptions } from '../model/enqueue-options.js';
 import { InvalidOptionError } from '../model/errors.js';
-import type { JobRequest } from './job-request.js';
+import type { JobRequest, JobRequestOf } from './job-request.js';
 
 /** What follows a batch or a chain. One of the two jobs is enqueued, once, when all jobs are over for good. */
 export interface FollowUps<R = JobRequest> {
@@ -12,7 +12,7 @@ export interface FollowUps<R = JobRequest> {
 }
 
 /** Options of `enqueueBatch` and `enqueueChain`. */
-export type BatchOptions = FollowUps & Pick<EnqueueOptions, 'manager'>;
+export type BatchOptions<N extends string = string> = FollowUps<JobRequestOf<N>> & Pick<EnqueueOptions, 'manager'>;
 
 /** What `enqueueBatch` and `enqueueChain` have stored. */
 export interface EnqueuedBatch {

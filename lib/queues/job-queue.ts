@@ -24,15 +24,8 @@ import { Watch } from '../runtime/watch.js';
 import type { Worker } from '../runtime/worker.js';
 import type { JobEvent } from '../model/job-event.js';
 import { MemoryStore } from '../stores/memory/memory-store.js';
-import {
-  resolveBatch,
-  resolveChain,
-  type BatchRequest,
-  type ChainStep,
-  type EnqueuedBatch,
-  type FollowUps,
-} from './batch-request.js';
-import { describeMemoryBatch, memoryBatch, type MemoryRequest } from './memory-batch.js';
+import { resolveBatch, resolveChain, type BatchRequest, type EnqueuedBatch } from './batch-request.js';
+import { describeMemoryBatch, memoryBatch, type MemoryEnd, type MemoryJobs, type MemorySteps } from './memory-batch.js';
 import { largestPayload, MemoryJobMaker, type MemoryJob } from './memory-job-maker.js';
 import { describeWork } from './memory-work.js';
 import { EnqueueLayers } from './enqueue-layers.js';
@@ -159,12 +152,12 @@ export class JobQueue {
    *
    * @throws as `submit` does.
    */
-  submitBatch(jobs: readonly MemoryRequest[], options: FollowUps<MemoryRequest> = {}): EnqueuedBatch {
+  submitBatch<N extends JobType, F extends JobType>(jobs: MemoryJobs<N>, options: MemoryEnd<F> = {}): EnqueuedBatch {
     return this.submitAll(resolveBatch(jobs, options));
   }
 
   /** Takes a chain: each step, a job or several at the same time, when the one before has completed. See `submitBatch`. */
-  submitChain(steps: readonly ChainStep<MemoryRequest>[], options: FollowUps<MemoryRequest> = {}): EnqueuedBatch {
+  submitChain<N extends JobType, F extends JobType>(steps: MemorySteps<N>, options: MemoryEnd<F> = {}): EnqueuedBatch {
     return this.submitAll(resolveChain(steps, options));
   }
 

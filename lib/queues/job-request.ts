@@ -2,12 +2,15 @@ import { show } from '../model/check.js';
 import type { EnqueueOptions } from '../model/enqueue-options.js';
 import { InvalidOptionError, JobsError } from '../model/errors.js';
 import type { EnqueuedJob } from '../model/job-middleware.js';
-import type { PayloadOf } from '../model/job-payloads.js';
+import type { PayloadPart } from '../model/job-payloads.js';
 
 /** One job for `enqueueMany`. */
 export type JobRequest<T extends string = string> = Omit<EnqueueOptions, 'manager'> & {
   readonly type: T;
-} & (undefined extends PayloadOf<T> ? { readonly payload?: PayloadOf<T> } : { readonly payload: PayloadOf<T> });
+} & PayloadPart<T>;
+
+/** One job of one of these types, with the payload of its own. The types are inferred from `type`, at whatever depth it stands. */
+export type JobRequestOf<N extends string> = { readonly type: N } & (N extends string ? JobRequest<N> : never);
 
 /**
  * Makes a job of each request; says of one that is refused which one it is.

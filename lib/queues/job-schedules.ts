@@ -3,6 +3,7 @@ import { toScheduleRecord } from '../admin/schedule-record.js';
 import { checkInteger } from '../model/check.js';
 import { DeclaredScheduleError, UnknownScheduleError } from '../model/errors.js';
 import type { QueueKind } from '../model/job-event.js';
+import type { JobType } from '../model/job-payloads.js';
 import type { NewJob } from '../model/job.js';
 import { checkScheduleName } from '../model/schedule.js';
 import {
@@ -50,7 +51,11 @@ export class JobSchedules {
    * @throws InvalidOptionError | InvalidJobTypeError | InvalidPayloadError | DuplicateScheduleError. An impossible `cron` or `timeZone` fails the
    *   start of the queue.
    */
-  declare(name: string, options: DeclaredScheduleOptions, source = `the schedule '${name}'`): void {
+  declare<T extends JobType>(
+    name: string,
+    options: DeclaredScheduleOptions<T>,
+    source = `the schedule '${name}'`,
+  ): void {
     this.parts.declared.add(resolveDeclared(name, options, this.place(source)));
     this.parts.onChange();
   }
@@ -61,7 +66,7 @@ export class JobSchedules {
    *
    * @throws InvalidOptionError | InvalidJobTypeError | InvalidPayloadError; DeclaredScheduleError for one that stands in code.
    */
-  async set(name: string, options: ScheduleOptions): Promise<void> {
+  async set<T extends JobType>(name: string, options: ScheduleOptions<T>): Promise<void> {
     const source = `the schedule '${name}'`;
     const definition = resolveSchedule(name, options, this.place(source));
     await this.parts.times.seriesOf(definition, source);

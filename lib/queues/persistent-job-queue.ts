@@ -32,7 +32,7 @@ import type { AdministeredStore } from '../stores/job-store.js';
 import { openTypeOrmStore } from '../stores/open-typeorm-store.js';
 import { resolveBatch, resolveChain, type BatchOptions, type ChainStep, type EnqueuedBatch } from './batch-request.js';
 import { Enqueuer } from './enqueuer.js';
-import type { JobRequest } from './job-request.js';
+import type { JobRequest, JobRequestOf } from './job-request.js';
 import type { JobSchedules } from './job-schedules.js';
 import { adminOf } from './queue-admin.js';
 import { PersistentRunner } from './persistent-runner.js';
@@ -176,12 +176,7 @@ export class PersistentJobQueue {
     return (await this.tryEnqueueMany(jobs, options)).map(({ id }) => id);
   }
 
-  /**
-   * Like `enqueueMany`, and tells of each job whether it is a new one.
-   *
-   * @param options The transaction to join, if any.
-   * @throws as `enqueueMany` does.
-   */
+  /** Like `enqueueMany`, and tells of each job whether it is a new one. */
   async tryEnqueueMany<const T extends readonly JobType[]>(
     jobs: { readonly [I in keyof T]: JobRequest<T[I]> },
     options: Pick<EnqueueOptions, 'manager'> = {},
@@ -195,9 +190,9 @@ export class PersistentJobQueue {
    *
    * @throws as `enqueueMany` does.
    */
-  async enqueueBatch<const T extends readonly JobType[]>(
+  async enqueueBatch<const T extends readonly JobType[], F extends JobType>(
     jobs: { readonly [I in keyof T]: JobRequest<T[I]> },
-    options: BatchOptions = {},
+    options: BatchOptions<F> = {},
   ): Promise<EnqueuedBatch> {
     return this.enqueuer.placeBatch(resolveBatch(jobs, options));
   }
@@ -209,7 +204,10 @@ export class PersistentJobQueue {
    * @param steps At most 1 000. Their jobs are checked and stored now; `delay` and the like count from the moment at which they are enqueued.
    * @throws as `enqueueMany` does.
    */
-  async enqueueChain(steps: readonly ChainStep[], options: BatchOptions = {}): Promise<EnqueuedBatch> {
+  async enqueueChain<N extends JobType, F extends JobType>(
+    steps: readonly ChainStep<JobRequestOf<N>>[],
+    options: BatchOptions<F> = {},
+  ): Promise<EnqueuedBatch> {
     return this.enqueuer.placeBatch(resolveChain(steps, options));
   }
 

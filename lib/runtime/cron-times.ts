@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { show } from '../model/check.js';
 import { InvalidOptionError, MissingPackageError } from '../model/errors.js';
 import { describeError } from '../model/failure.js';
@@ -68,18 +67,12 @@ async function loadCron(): Promise<CronLibrary> {
   try {
     return await import('cron');
   } catch (error) {
-    // Package managers that keep packages apart show it to @nestjs/schedule alone.
-    const scheduleAt = tryResolve('@nestjs/schedule');
-    if (scheduleAt === undefined) throw error;
-    return createRequire(scheduleAt)('cron') as CronLibrary;
-  }
-}
-
-function tryResolve(name: string): string | undefined {
-  try {
-    return import.meta.resolve(name);
-  } catch {
-    return undefined;
+    const { cronOfSchedule } = await import('./cron-of-schedule.cjs');
+    try {
+      return cronOfSchedule() as CronLibrary;
+    } catch {
+      throw error;
+    }
   }
 }
 

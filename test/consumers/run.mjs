@@ -1,6 +1,7 @@
 /**
  * Uses the package as its users do: packs it, installs the archive into small projects with Nest 11 and Nest 12, compiles
- * app/main.ts there with the project's own TypeScript, once as an ES module and once as CommonJS, and runs it.
+ * app/main.ts there with the project's own TypeScript, once as an ES module and once as CommonJS, and runs it. A project with specs
+ * runs them, too, by its own Jest.
  *
  *     node test/consumers/run.mjs [nest-11] [nest-12]
  */
@@ -35,7 +36,7 @@ function mustBeGood({ isGood, output, command }) {
 }
 
 /** What a user needs, and nothing else. */
-const packed = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(js|d\.ts))$/;
+const packed = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+\.(c?js|d\.c?ts))$/;
 
 async function pack(folder) {
   mustBeGood(await run(project, 'npm', 'run', '--silent', 'build'));
@@ -77,12 +78,21 @@ async function checkModuleKind(folder, { folder: name, type }) {
   await writeFile(join(app, 'package.json'), JSON.stringify({ type }));
   const tsc = join(folder, 'node_modules/typescript/bin/tsc');
   mustHaveGoodTypes(await run(app, process.execPath, tsc, '-p', '.'));
-  if (type === 'module') {
-    const bundler = ['--module', 'esnext', '--moduleResolution', 'bundler', '--noEmit'];
-    mustHaveGoodTypes(await run(app, process.execPath, tsc, '-p', '.', ...bundler));
-  }
+  // Others that compilers of such projects are set to.
+  const [module, moduleResolution] = type === 'module' ? ['esnext', 'bundler'] : ['commonjs', 'node10'];
+  const other = ['--module', module, '--moduleResolution', moduleResolution, '--noEmit'];
+  mustHaveGoodTypes(await run(app, process.execPath, tsc, '-p', '.', ...other));
   const output = mustBeGood(await run(app, process.execPath, 'main.js'));
   if (output.trim() !== 'done') throw new ConsumerError(`main.js printed more than "done":\n${output}`);
+}
+
+/** Says "and in Jest" where the project has specs. */
+async function checkSpecs(folder) {
+  const { jest } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  if (jest === undefined) return '';
+  await cp(join(here, 'spec'), join(folder, 'spec'), { recursive: true });
+  mustBeGood(await run(folder, process.execPath, join(folder, 'node_modules/jest/bin/jest.js'), '--ci'));
+  return ' and in Jest';
 }
 
 async function checkConsumer(temporary, archive, consumer) {
@@ -94,7 +104,10 @@ async function checkConsumer(temporary, archive, consumer) {
       throw cause instanceof ConsumerError ? new ConsumerError(`${consumer}, ${kind.folder}: ${cause.message}`) : cause;
     });
   }
-  console.log(`${consumer}: good as ES module and as CommonJS (${Math.round((performance.now() - start) / 1000)} s)`);
+  const inJest = await checkSpecs(folder);
+  console.log(
+    `${consumer}: good as ES module and as CommonJS${inJest} (${Math.round((performance.now() - start) / 1000)} s)`,
+  );
 }
 
 async function checkAll(consumers) {

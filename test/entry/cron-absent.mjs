@@ -1,5 +1,5 @@
 /** For `node --import`: from here on @nestjs/schedule and its cron library count as not installed. */
-import { register } from 'node:module';
+import Module, { register } from 'node:module';
 
 const hooks = `
 export async function resolve(specifier, context, next) {
@@ -10,3 +10,11 @@ export async function resolve(specifier, context, next) {
 }`;
 
 register(`data:text/javascript,${encodeURIComponent(hooks)}`);
+
+// The hooks above do not see what is required.
+const find = '_resolveFilename';
+const { [find]: real } = Module;
+Module[find] = (name, ...rest) => {
+  if (/^(cron|@nestjs\/schedule)$/.test(name)) throw new Error(`Cannot find module '${name}'`);
+  return real(name, ...rest);
+};

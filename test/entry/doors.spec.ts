@@ -224,6 +224,10 @@ describe('the main door, where cron is absent', () => {
       "JOBS_MISSING_PACKAGE: schedules need the package 'cron', which comes with @nestjs/schedule: npm install @nestjs/schedule",
     );
   });
+
+  it('takes it from beside @nestjs/schedule, where it is hidden from all others', async () => {
+    expect(await runNode('--import', './test/entry/cron-hidden.mjs', 'test/entry/schedule.app.ts')).toBe('started');
+  });
 });
 
 describe('the testing kit, where TypeORM is absent', () => {

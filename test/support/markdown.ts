@@ -30,10 +30,10 @@ export class Page {
     });
   }
 
-  /** The rows of the first table behind a heading, without the row of titles. */
+  /** The rows of the first table behind a heading, or behind another line of its own, without the row of titles. */
   table(heading: string): readonly (readonly string[])[] {
     const start = this.text.split('\n').indexOf(heading);
-    if (start === -1) throw new Error(`${this.path} has no heading '${heading}'`);
+    if (start === -1) throw new Error(`${this.path} has no line '${heading}'`);
     const lines = this.text.split('\n').slice(start + 1);
     const first = lines.findIndex((line) => line.startsWith('|'));
     const rows = lines.slice(first + 2);

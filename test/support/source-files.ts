@@ -19,6 +19,8 @@ export interface SourceFile {
   readonly imports: readonly SourceImport[];
   /** The contents of all string literals and template parts. */
   readonly strings: readonly string[];
+  /** Whether it asks where it lies itself. */
+  readonly hasImportMeta: boolean;
 }
 
 const swcParser = { syntax: 'typescript', decorators: true, target: 'es2022' } as const;
@@ -27,7 +29,7 @@ const libraryFolder = join(dirname(fileURLToPath(import.meta.url)), '../../lib')
 /** Reads all of `lib/`. */
 export function readLibrary(): readonly SourceFile[] {
   return readdirSync(libraryFolder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.(ts|cjs)$/.test(path))
     .map((path) => readSource(path.split(sep).join('/')))
     .toSorted((a, b) => a.path.localeCompare(b.path));
 }
@@ -40,13 +42,15 @@ function readSource(path: string): SourceFile {
 export function parseSource(path: string, source: string): SourceFile {
   const imports: SourceImport[] = [];
   const strings: string[] = [];
+  let hasImportMeta = false;
   visit(parseSync(source, swcParser), (node) => {
     const specifier = specifierOf(node);
     if (specifier !== undefined) imports.push({ target: resolveTarget(path, specifier), kind: kindOf(node) });
     if (node['type'] === 'StringLiteral' && typeof node['value'] === 'string') strings.push(node['value']);
     if (node['type'] === 'TemplateElement' && typeof node['raw'] === 'string') strings.push(node['raw']);
+    if (node['type'] === 'MetaProperty' && node['kind'] === 'import.meta') hasImportMeta = true;
   });
-  return { path, lines: source.split('\n').length, imports, strings };
+  return { path, lines: source.split('\n').length, imports, strings, hasImportMeta };
 }
 
 type SyntaxNode = Readonly<Record<string, unknown>>;

@@ -114,7 +114,12 @@ describe('JobsModule', () => {
   });
 
   it.each([
-    [{ workers: 1 }, "JobsModule has no option 'workers'; it has name, memory, persistent, autoStart"],
+    [{ worker: 1 }, "JobsModule has no option 'worker'; it has name, memory, persistent, autoStart"],
+    [
+      { workers: 1 },
+      "JobsModule has no option 'workers'; it is one of a queue: { persistent: { workers: … } } or { memory: { workers: … } }",
+    ],
+    [{ queues: {} }, "JobsModule has no option 'queues'; it is one of a queue: { persistent: { queues: … } }"],
     [{ memory: { workers: 0 } }, 'memory.workers must be a whole number from 1 to 10000, got 0'],
     [{ memory: 4 }, 'memory must be an object of options, got 4'],
     [{ memory: false }, 'memory must be an object of options, got false'],

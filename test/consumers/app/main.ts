@@ -5,6 +5,10 @@ import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { JobHandler, JobQueue, JobsModule, PersistentJobQueue, type JobContext } from 'nestjs-jobs';
+import type { JobsTesting } from 'nestjs-jobs/testing';
+import { jobMigrations } from 'nestjs-jobs/typeorm';
+
+export type Kit = JobsTesting;
 
 interface WelcomeEmail {
   readonly to: string;
@@ -65,6 +69,7 @@ async function main(): Promise<void> {
   assert.equal(outbox.sent[1], 'from memory');
 
   await jobs.stop();
+  assert.equal(jobMigrations().length > 0, true);
   const rows: unknown = await app.get(DataSource).query('SELECT * FROM rws_jobs');
   assert.deepEqual(rows, []);
   await app.close();

@@ -1,6 +1,14 @@
 /** Checked by the compiler, never run: an application that declares the payloads of its job types. */
 import { Injectable } from '@nestjs/common';
-import { JobHandler, type JobContext, type JobQueue, type JobType, type PersistentJobQueue } from 'nestjs-jobs';
+import {
+  JobHandler,
+  JobSchedule,
+  type ChainStep,
+  type JobContext,
+  type JobQueue,
+  type JobType,
+  type PersistentJobQueue,
+} from 'nestjs-jobs';
 
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
@@ -91,6 +99,111 @@ export const refused = [
   memory.submit('send_welcome_email', 1),
 ];
 
+const chained: readonly ChainStep[] = [{ type }, [{ type, payload: 1 }]];
+const rejected = (): Promise<WelcomeEmail> => Promise.resolve(email);
+
+export const acceptedInBatches = [
+  persistent.enqueueBatch([{ type: 'send_welcome_email', payload: email }, { type: 'sweep' }], {
+    onComplete: { type: 'send_welcome_email', payload: email },
+    onFailure: { type: 'undeclared', payload: 1, delay: 10 },
+  }),
+  persistent.enqueueBatch([], { onComplete: { type: 'report' } }),
+  persistent.enqueueChain([
+    { type: 'send_welcome_email', payload: email },
+    [{ type: 'sweep' }, { type: 'send_welcome_email', payload: email }],
+    [{ type: 'undeclared', payload: 1, tags: ['a'] }],
+  ]),
+  persistent.enqueueChain(chained, { onComplete: { type: 'send_welcome_email', payload: email } }),
+  persistent.enqueueChain([...[1, 2].map((payload) => ({ type: 'undeclared', payload })), [{ type: 'sweep' }]]),
+  memory.submitBatch([
+    () => 1,
+    (job) => job.id,
+    { type: 'send_welcome_email', payload: email },
+    { name: 'x', run: () => 1 },
+  ]),
+  memory.submitBatch([{ type: 'sweep' }], { onComplete: (job) => job.batch, onFailure: { type: 'sweep' } }),
+  memory.submitChain([() => 1, [(job) => job.id, { type: 'send_welcome_email', payload: email }], { type: 'sweep' }]),
+];
+
+export const refusedInBatches = [
+  // @ts-expect-error -- the payload has another type
+  persistent.enqueueChain([{ type: 'send_welcome_email', payload: { to: 1 } }]),
+  // @ts-expect-error -- the payload of this type must be given
+  persistent.enqueueChain([{ type: 'send_welcome_email' }]),
+  // @ts-expect-error -- the payload has another type
+  persistent.enqueueChain([{ type: 'sweep' }, [{ type: 'send_welcome_email', payload: { to: 1 } }]]),
+  // @ts-expect-error -- the payload of this type must be given
+  persistent.enqueueChain([[{ type: 'sweep' }, { type: 'send_welcome_email' }]]),
+  // @ts-expect-error -- there is no such option
+  persistent.enqueueChain([{ type: 'sweep', dely: 10 }]),
+  // @ts-expect-error -- a step is a job
+  persistent.enqueueChain(['sweep']),
+  // @ts-expect-error -- the payload has another type
+  persistent.enqueueChain([], { onComplete: { type: 'send_welcome_email', payload: { to: 1 } } }),
+  // @ts-expect-error -- the payload of this type must be given
+  persistent.enqueueChain([], { onFailure: { type: 'send_welcome_email' } }),
+  // @ts-expect-error -- the payload has another type
+  persistent.enqueueBatch([], { onComplete: { type: 'send_welcome_email', payload: { to: 1 } } }),
+  // @ts-expect-error -- the payload of this type must be given
+  persistent.enqueueBatch([], { onFailure: { type: 'send_welcome_email' } }),
+  // @ts-expect-error -- there is no such option
+  persistent.enqueueBatch([], { onFailure: { type: 'sweep', dely: 10 } }),
+  // @ts-expect-error -- the payload has another type
+  memory.submitBatch([() => 1, { type: 'send_welcome_email', payload: { to: 1 } }]),
+  // @ts-expect-error -- the payload of this type must be given
+  memory.submitBatch([{ type: 'send_welcome_email' }]),
+  // @ts-expect-error -- the payload has another type
+  memory.submitBatch([() => 1], { onComplete: { type: 'send_welcome_email', payload: 1 } }),
+  // @ts-expect-error -- the payload has another type
+  memory.submitChain([() => 1, { type: 'send_welcome_email', payload: 1 }]),
+  // @ts-expect-error -- the payload has another type
+  memory.submitChain([[() => 1, { type: 'send_welcome_email', payload: 1 }]]),
+  // @ts-expect-error -- a job in memory joins no transaction
+  memory.submitBatch([{ type: 'sweep', manager: undefined }]),
+];
+
+const cron = '0 7 * * *';
+
+export const acceptedSchedules = [
+  persistent.schedules.set('a', { type: 'send_welcome_email', cron, payload: email }),
+  persistent.schedules.set('b', { type: 'sweep', cron, timeZone: 'Europe/Berlin' }),
+  persistent.schedules.set('c', { type: 'report', cron }),
+  persistent.schedules.set('d', { type: 'undeclared', cron, payload: 1 }),
+  persistent.schedules.set('e', { type, cron, payload: { a: 1 } }),
+  persistent.schedules.declare('a', { type: 'send_welcome_email', cron, payload: email }),
+  persistent.schedules.declare('a', {
+    type: 'send_welcome_email',
+    cron,
+    payload: (slot) => ({ to: slot.toISOString() }),
+  }),
+  persistent.schedules.declare('b', { type: 'report', cron, payload: (slot) => ({ month: slot.getMonth() }) }),
+  persistent.schedules.declare('d', { type: 'undeclared', cron, payload: (slot) => [slot.getTime()] }),
+  persistent.schedules.declare('d', { type: 'undeclared', cron, payload: () => undefined }),
+];
+
+export const refusedSchedules = [
+  // @ts-expect-error -- the payload has another type
+  persistent.schedules.set('a', { type: 'send_welcome_email', cron, payload: { to: 1 } }),
+  // @ts-expect-error -- the payload of this type must be given
+  persistent.schedules.set('a', { type: 'send_welcome_email', cron }),
+  // @ts-expect-error -- this type carries nothing
+  persistent.schedules.set('b', { type: 'sweep', cron, payload: 1 }),
+  // @ts-expect-error -- a function cannot be stored
+  persistent.schedules.set('d', { type: 'undeclared', cron, payload: (slot: Date) => slot.getTime() }),
+  // @ts-expect-error -- there is no such option
+  persistent.schedules.set('b', { type: 'sweep', cron, timezone: 'Europe/Berlin' }),
+  // @ts-expect-error -- the payload has another type
+  persistent.schedules.declare('a', { type: 'send_welcome_email', cron, payload: { to: 1 } }),
+  // @ts-expect-error -- the payload of this type must be given
+  persistent.schedules.declare('a', { type: 'send_welcome_email', cron }),
+  // @ts-expect-error -- the function makes something else
+  persistent.schedules.declare('a', { type: 'send_welcome_email', cron, payload: () => ({ to: 1 }) }),
+  // @ts-expect-error -- a promise is no payload
+  persistent.schedules.declare('a', { type: 'send_welcome_email', cron, payload: rejected }),
+  // @ts-expect-error -- a promise is no payload
+  persistent.schedules.declare('d', { type: 'undeclared', cron, payload: async () => 1 }),
+];
+
 /** Editors complete the declared types; any other text stays a job type. */
 export const types: readonly JobType[] = ['send_welcome_email', 'sweep', 'undeclared'];
 
@@ -148,6 +261,28 @@ export class Handlers {
   greedy(payload: WelcomeEmail & { readonly cc: string }): string {
     return payload.cc;
   }
+
+  @JobHandler('send_welcome_email')
+  @JobSchedule(cron, { type: 'send_welcome_email', payload: { to: 'ada@example.org' } })
+  @JobSchedule(cron, { name: 'b', type: 'send_welcome_email', payload: (slot) => ({ to: slot.toISOString() }) })
+  @JobSchedule(cron, { name: 'c', payload: () => ({ to: 'ada@example.org' }) })
+  scheduled(): void {}
+
+  @JobHandler('sweep')
+  @JobSchedule(cron)
+  @JobSchedule(cron, { name: 'b', type: 'sweep', disabled: true })
+  swept(): void {}
+
+  @JobHandler('send_welcome_email')
+  // @ts-expect-error -- the payload has another type
+  @JobSchedule(cron, { type: 'send_welcome_email', payload: { to: 1 } })
+  // @ts-expect-error -- the payload of this type must be given
+  @JobSchedule(cron, { name: 'b', type: 'send_welcome_email' })
+  // @ts-expect-error -- a promise is no payload
+  @JobSchedule(cron, { name: 'c', payload: async () => 1 })
+  // @ts-expect-error -- there is no such option
+  @JobSchedule(cron, { name: 'd', timezone: 'Europe/Berlin' })
+  wronglyScheduled(): void {}
 
   // @ts-expect-error -- the payload may be undefined
   @JobHandler('report')

@@ -80,7 +80,12 @@ export async function readPostgresSchema(client: PgQueryable, names: SqlNames): 
      UNION ALL
      SELECT 'beside', t.suffix
      FROM unnest($3::text[], $4::text[]) AS t(path, suffix)
-     WHERE pg_catalog.to_regclass(t.path) IS NOT NULL`,
+     WHERE pg_catalog.to_regclass(t.path) IS NOT NULL
+     UNION ALL
+     SELECT 'barred', t.path
+     FROM unnest($3::text[] || $1::text) AS t(path)
+     CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p(privilege)
+     WHERE NOT pg_catalog.has_table_privilege(pg_catalog.to_regclass(t.path), p.privilege)`,
     [names.table, names.versions, suffixesBeside.map((suffix) => names.beside(suffix)), suffixesBeside],
   );
   const hasVersionTable = namesOf(rows, 'versions').size > 0;
@@ -89,6 +94,7 @@ export async function readPostgresSchema(client: PgQueryable, names: SqlNames): 
     columns: namesOf(rows, 'column'),
     indexes: namesOf(rows, 'index'),
     tables: namesOf(rows, 'beside'),
+    barred: [...namesOf(rows, 'barred')],
     hasVersionTable,
     version: newest === undefined ? undefined : Number(newest['version']),
     compatibleWith: newest === undefined ? undefined : Number(newest['compatible_with']),

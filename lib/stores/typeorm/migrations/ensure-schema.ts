@@ -27,7 +27,7 @@ export interface SchemaAccess {
 }
 
 /**
- * Sees to it that the job table is there and of a version that this code can work with. Where all is well it only reads, without any
+ * Sees to it that the job table is there, of a version that this code can work with, and open to this role. Where all is well it only reads, without any
  * lock.
  *
  * @throws SchemaError
@@ -35,7 +35,7 @@ export interface SchemaAccess {
 export async function ensureSchema(mode: SchemaMode, access: SchemaAccess, names: SqlNames): Promise<void> {
   if (mode === 'none') return;
   const found = await access.read(names);
-  if (isUsable(found, names, access.sql.family)) return;
+  if (isUsable(found, names, access.sql.family)) return mustBeOpen(found);
   if (isNewer(found)) throw tooNew(found, names);
   if (mode === 'check') throw notReady(found, names, access);
   try {
@@ -65,6 +65,15 @@ function notReady(found: FoundSchema, names: SqlNames, { sql }: SchemaAccess): S
   return new SchemaError(
     `the job table ${names.table} is not ready (${describeGaps(found, names, sql.family)}): run the migrations that ` +
       "'nestjs-jobs/typeorm' exports, or set schema: 'auto'",
+  );
+}
+
+/** Otherwise the first job that needs such a table finds out, and with it whoever waits for that job. */
+function mustBeOpen({ barred = [] }: FoundSchema): void {
+  if (barred.length === 0) return;
+  const tables = barred.join(', ');
+  throw new SchemaError(
+    `this database role may not read and write all tables of the queue: GRANT SELECT, INSERT, UPDATE, DELETE ON ${tables} to it`,
   );
 }
 

@@ -16,6 +16,8 @@ export interface FoundSchema {
   readonly indexes: ReadonlySet<string>;
   /** Those of `suffixesBeside` whose tables are there. */
   readonly tables: ReadonlySet<string>;
+  /** Our tables in which this role may not do all that the queue does. Only PostgreSQL is asked. */
+  readonly barred?: readonly string[];
   readonly hasVersionTable: boolean;
   /** The newest version that was recorded. */
   readonly version: number | undefined;
