@@ -258,10 +258,9 @@ export class Worker {
   /** What those who claim beside the loop need as well. */
   private get shared() {
     const { parts, settings, crew } = this;
-    const { mostInnocent } = this.claims;
     const hold = (job: ClaimedJob, sentAt: number): Attempt => this.hold(job, sentAt);
     const answer = <T>(statement: Promise<T>): Promise<T> => this.answer(statement);
-    return { ...parts, settings, crew, mostInnocent, hold, answer };
+    return { ...parts, settings, crew, mostInnocent: this.claims.mostInnocent, hold, answer };
   }
 
   private makeClaimMaker(): ClaimMaker {

@@ -105,11 +105,6 @@ export function toNewRow(job: NewJob): NewRow {
   };
 }
 
-/** How long the payload of a row is that was read. */
-export function charactersOfRow({ payload }: Row): number {
-  return typeof payload === 'string' ? payload.length : 0;
-}
-
 /** How databases differ in what they say of a claimed row. */
 export interface ClaimFacts {
   /** For databases in which it is made outside the row. */

@@ -21,14 +21,6 @@ export function isInScope(queue: string, scope: QueueScope | undefined): boolean
   return 'only' in scope ? scope.only.includes(queue) : !scope.except.includes(queue);
 }
 
-/** Lower priority first, then the older moment, then the older id. */
-export function compareDue(a: Row, b: Row): number {
-  const difference =
-    Number(a['priority']) - Number(b['priority']) || Number(a['next_run_at']) - Number(b['next_run_at']);
-  if (difference !== 0) return difference;
-  return toText(a['id']) < toText(b['id']) ? -1 : 1;
-}
-
 export function isPaused({ type, queue }: Stream, slots: ReadonlySet<unknown>): boolean {
   return slots.has(pauseSlot({ kind: 'type', name: type })) || slots.has(pauseSlot({ kind: 'queue', name: queue }));
 }
