@@ -44,6 +44,8 @@ export interface JobEventMap {
   /** The store failed; sent once per outage. */
   'store-down': { readonly error: unknown };
   'store-up': { readonly outageMs: number };
+  /** The queue stops while jobs run: they have so long to end by themselves. */
+  draining: { readonly running: number; readonly timeoutMs: number };
   /** The queue was stopped while the store did not answer; these jobs are run again when their leases have ended. */
   unsettled: { readonly count: number };
   /** The memory queue was stopped with jobs left; they are gone. */

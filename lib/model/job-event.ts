@@ -55,6 +55,7 @@ const subjects: Readonly<Record<JobEventKind, 'job' | 'queue'>> = {
   'store-down': 'queue',
   'store-up': 'queue',
   unsettled: 'queue',
+  draining: 'queue',
   dropped: 'queue',
 };
 

@@ -56,6 +56,10 @@ function attachQueue(events: JobEvents, sink: LogSink): void {
     sink.error(`${storeTrouble(error)}: ${describeError(error)}`);
   });
   events.on('store-up', ({ outageMs }) => sink.log(`the job store answers again after ${formatDuration(outageMs)}`));
+  events.on('draining', ({ running, timeoutMs }) => {
+    const jobs = running === 1 ? '1 job still runs' : `${running} jobs still run`;
+    sink.log(`stopping: ${jobs}, and may take up to ${formatDuration(timeoutMs)} more`);
+  });
   events.on('unknown-types', ({ types }) => {
     const list = types.map((type) => `'${type}'`).join(', ');
     sink.warn(`jobs wait for a process that knows them; no handler here is registered for job type ${list}`);

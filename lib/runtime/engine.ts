@@ -142,6 +142,8 @@ export class Engine {
     void this.upkeep.stop();
     void this.pruner.stop();
     void this.notes.stop();
+    const running = this.attempts().length;
+    if (running > 0 && timeoutMs > 0) this.parts.events.emit('draining', { running, timeoutMs });
     await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
     this.outages.close();
     const ends = [this.keeper, this.meter, this.closer].map(async (part) => part?.stop());

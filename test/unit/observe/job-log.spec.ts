@@ -85,6 +85,16 @@ describe('the log of a queue', () => {
     ]);
   });
 
+  it('says for how many jobs a stop waits, and for how long', () => {
+    events.emit('draining', { running: 1, timeoutMs: 20_000 });
+    events.emit('draining', { running: 3, timeoutMs: 500 });
+
+    expect(sink.lines).toEqual([
+      'log: stopping: 1 job still runs, and may take up to 20s more',
+      'log: stopping: 3 jobs still run, and may take up to 500ms more',
+    ]);
+  });
+
   it('keeps nothing back when the queue has stopped', () => {
     leave(12);
 
