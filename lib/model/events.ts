@@ -44,7 +44,7 @@ export interface JobEventMap {
   /** The store failed; sent once per outage. */
   'store-down': { readonly error: unknown };
   'store-up': { readonly outageMs: number };
-  /** The queue stops while jobs run: they have so long to end by themselves. */
+  /** The queue has been stopping for a second, and jobs still run: they have so long to end by themselves. */
   draining: { readonly running: number; readonly timeoutMs: number };
   /** The queue was stopped while the store did not answer; these jobs are run again when their leases have ended. */
   unsettled: { readonly count: number };

@@ -1,5 +1,6 @@
 import type { Attempt } from '../execution/attempt.js';
 import type { Lease } from '../model/job.js';
+import { startTimer } from '../model/timer.js';
 import type { BatchStore } from '../stores/batch-store.js';
 import type { QueueScope } from '../stores/job-store.js';
 import type { Statistics } from '../stores/statistics.js';
@@ -38,6 +39,8 @@ export interface EngineParts extends Omit<
 
 const answerMs = 30_000;
 const disownIntervalMs = 60_000;
+/** A stop that takes no longer is nobody's concern. */
+const quietMs = 1_000;
 
 /** A worker, and how many jobs it runs at a time; `undefined` where the start says so. */
 interface Staffed {
@@ -142,12 +145,17 @@ export class Engine {
     void this.upkeep.stop();
     void this.pruner.stop();
     void this.notes.stop();
-    const running = this.attempts().length;
-    if (running > 0 && timeoutMs > 0) this.parts.events.emit('draining', { running, timeoutMs });
+    const stopTelling = startTimer(quietMs, () => this.tellOfDrain(timeoutMs - quietMs), 'unref');
     await Promise.all(this.staff.map(({ worker }) => worker.stop(timeoutMs, graceMs)));
+    stopTelling();
     this.outages.close();
     const ends = [this.keeper, this.meter, this.closer].map(async (part) => part?.stop());
     await Promise.race([Promise.all([...ends, stopListening]), pause(graceMs)]);
+  }
+
+  private tellOfDrain(timeoutMs: number): void {
+    const running = this.attempts().length;
+    if (running > 0 && timeoutMs > 0) this.parts.events.emit('draining', { running, timeoutMs });
   }
 
   /** What all workers share. */

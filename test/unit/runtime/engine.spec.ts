@@ -54,7 +54,7 @@ function setUp(overrides: Partial<EngineSettings> = {}, facts: Pick<JobStore, 'm
   };
   const sink = new RecordingSink();
   attachJobLog(events, sink, 'persistent');
-  const kinds: JobEventKind[] = ['lost', 'store-down', 'store-up', 'abandoned', 'unsettled'];
+  const kinds: JobEventKind[] = ['lost', 'store-down', 'store-up', 'abandoned', 'unsettled', 'draining'];
   for (const kind of kinds) events.on(kind, () => told.push(kind));
   const engine = new Engine(
     {
@@ -604,6 +604,18 @@ describe('Engine', () => {
     expect(store.outcomesOf(job.id)).toEqual(['completed']);
     expect(store.outcomesOf(late.id)).toEqual([]);
     expect(store.held.size).toBe(0);
+  });
+
+  it('tells for how many jobs a stop waits, once that takes a second', async () => {
+    const { engine, store, told, on } = setUp();
+    on('long', aborted);
+    store.add({ type: 'long' });
+    engine.start(1);
+    await until(() => store.held.size === 1);
+
+    await engine.stop(1_200, 100);
+
+    expect(told).toEqual(['draining']);
   });
 
   it('gives a job back uncounted when it ends with an error after it was told to stop', async () => {
