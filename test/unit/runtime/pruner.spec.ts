@@ -24,12 +24,12 @@ describe('Pruner', () => {
 
   it('takes few at a time where a statement holds up the process', async () => {
     const prune = jest.fn(() => Promise.resolve(0));
-    const pruner = new Pruner({ store: { prune, pruneSlots, mostAtOnce: 500 }, keepMs: {} });
+    const pruner = new Pruner({ store: { prune, pruneSlots, mostAtOnce: 300 }, keepMs: {} });
 
     pruner.start();
     await jest.advanceTimersByTimeAsync(1);
 
-    expect(prune).toHaveBeenCalledWith({ state: 'failed', endedForMs: Infinity, limit: 100 });
+    expect(prune).toHaveBeenCalledWith({ state: 'failed', endedForMs: Infinity, limit: 60 });
     await pruner.stop();
   });
 

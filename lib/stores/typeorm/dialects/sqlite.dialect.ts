@@ -49,8 +49,8 @@ export interface SqliteSettings {
 export class SqliteDialect implements SqlDialect {
   readonly admin: AdminSql;
   readonly hasOneConnection = true;
-  /** Takes some ten milliseconds at the most, and few enough that a commit for each lot costs little. */
-  readonly mostAtOnce = 500;
+  /** Takes some ten milliseconds, and few enough that a commit for each lot costs little. */
+  readonly mostAtOnce = 300;
   readonly batches: BatchSql;
   private readonly names: SqlNames;
   private readonly gate: SqliteGate;
