@@ -72,6 +72,8 @@ class Story {
 }
 
 const story = (): Story => new Story();
+const wellEnded = { how: 'completed', aborted: undefined, error: undefined } as const;
+const other = { key: 'other', id: 'other', kind: 'blocking' } as const;
 const failure = { how: 'threw', error: 'Error: order always fails' } as const;
 const doomed = (): Story =>
   story()
@@ -93,6 +95,21 @@ const fair: readonly (readonly [title: string, story: () => Story])[] = [
   [
     'a job that completed just before its process was killed',
     () => story().asked().started(10).ended(11, 10).killed(20).started(30, second).ended(31, 30, second),
+  ],
+  [
+    'a job that completed behind one that held up its process until that was killed',
+    () =>
+      story()
+        .asked()
+        .started(10)
+        .ended(11, 10)
+        .note(1, 1, { ...other, fact: 'asked', fate: 'plain' })
+        .note(12, first, { ...other, fact: 'start', run: 'blocks', attempt: 1 })
+        .killed(5_000)
+        .started(5_100, second)
+        .ended(5_101, 5_100, second)
+        .note(9_000, second, { ...other, fact: 'start', run: 'blocks again', attempt: 1 })
+        .note(9_100, second, { ...other, fact: 'end', run: 'blocks again', ...wellEnded }),
   ],
   [
     'two runs at once, of which the first was stopped for longer than a lease',

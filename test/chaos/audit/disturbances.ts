@@ -56,6 +56,10 @@ export class Disturbances {
     return found;
   }
 
+  private endOf(run: string): number {
+    return entriesOf(this.entries, 'end').find((entry) => entry.run === run)?.at ?? Infinity;
+  }
+
   private find(pid: number): readonly Disturbance[] {
     const member = this.entries.find((entry) => entry.pid === pid)?.member;
     const isMine = (entry: EntryOf<'harm'>): boolean =>
@@ -67,6 +71,10 @@ export class Disturbances {
       ...entriesOf(this.entries, 'lag')
         .filter((entry) => entry.pid === pid || entry.member === harness)
         .map(({ at, ms }) => ({ from: at - ms, to: at })),
+      // It holds up all else in its process, and who dies meanwhile says nothing of a lag.
+      ...entriesOf(this.entries, 'start')
+        .filter((entry) => entry.pid === pid && entry.kind === 'blocking')
+        .map(({ at, run }) => ({ from: at, to: this.endOf(run) })),
       ...this.entries
         .filter((entry) => entry.pid === pid && isDeath(entry))
         .map(({ at }) => ({ from: at, to: Infinity })),
