@@ -308,14 +308,11 @@ describe('Engine', () => {
     expect(store.outcomesOf(job.id)).toEqual(['completed']);
   });
 
-  it('aborts a job before its lease ends when it cannot be renewed', async () => {
+  it('aborts a job whose lease cannot be renewed', async () => {
     const { store, engine, on } = setUp({ leaseMs: 300 });
     let reason: unknown;
-    let abortedAfter = Infinity;
     on('a', async (job) => {
-      const startedAt = performance.now();
       await aborted(job);
-      abortedAfter = performance.now() - startedAt;
       reason = job.signal.reason;
     });
     store.add({ type: 'a' });
@@ -327,8 +324,6 @@ describe('Engine', () => {
     await until(() => reason !== undefined);
 
     expect(reason).toMatchObject({ reason: 'lease lost' });
-    // No timing of the machine: the abort is judged against the lease itself.
-    expect(Number.isFinite(abortedAfter)).toBe(true);
   });
 
   it('gives back a claim whose answer came after its lease', async () => {
