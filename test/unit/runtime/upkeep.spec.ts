@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { JobEvents } from '../../../lib/model/events.js';
 import { Upkeep, type UpkeepSettings } from '../../../lib/runtime/upkeep.js';
-import type { ForeignClaims, RecoveredJob } from '../../../lib/stores/job-store.js';
+import type { ForeignClaims, RecoveredJob, RecoverRequest } from '../../../lib/stores/job-store.js';
 import { ScriptedStore } from '../../support/scripted-store.js';
 
 const pollMs = 500;
@@ -142,8 +142,8 @@ describe('Upkeep', () => {
     isDead = (owner) => Promise.resolve(owner === 'dead');
     store.holds('live', 20_000);
     store.holds('dead', 20_000);
-    store.recover = (request) => {
-      requests.push(request.deadOwners);
+    store.recover = (request?: RecoverRequest) => {
+      requests.push(request?.deadOwners);
       return Promise.resolve([]);
     };
     start();
