@@ -428,6 +428,36 @@ describe('Engine', () => {
     expect(store.outcomesOf(suspect.id)).toEqual(['completed']);
   });
 
+  it('starts slow jobs in their turn although a stream of short ones never ends', async () => {
+    const prefetch = 100;
+    const { store, engine, on } = setUp({ prefetch, pollMs: 60_000 });
+    let added = 0;
+    let started = 0;
+    const overtakenBy: number[] = [];
+    const ahead = new Map<string, number>();
+    const stream = (count: number): void => {
+      for (let n = 0; n < count; n++) store.add({ type: 'short' });
+      added += count;
+    };
+    on('short', () => void (started += 1));
+    on('slow', ({ id }) => {
+      overtakenBy.push(started - (ahead.get(id) ?? 0));
+      return new Promise((resolve) => setTimeout(resolve, 20));
+    });
+    for (let n = 0; n < 12; n++) {
+      stream(100);
+      ahead.set(store.add({ type: 'slow' }).id, added);
+    }
+    store.fault = () => {
+      if (store.waiting.length < 1_000) stream(1_000);
+    };
+
+    engine.start(4);
+    await until(() => overtakenBy.length === 12);
+
+    expect(Math.max(...overtakenBy)).toBeLessThanOrEqual(prefetch + 4);
+  });
+
   it('gives back a suspect that waits behind long jobs', async () => {
     const { store, engine, on } = setUp({ prefetch: 100 });
     on('short', () => undefined);
