@@ -1,6 +1,6 @@
 import type { Row } from '../support/queue-rig.js';
 import { audit } from './audit/audit.js';
-import type { Entry, Fact, Fate, Kind } from './ledger/fact.js';
+import { everybody, type Entry, type Fact, type Fate, type Kind } from './ledger/fact.js';
 import { terms } from './terms.js';
 
 /** The numbers of the processes of `worker-1` and `worker-2`. */
@@ -50,7 +50,8 @@ class Story {
   }
 
   note(at: number, pid: number, fact: Fact): this {
-    this.entries.push({ at, pid, member: members.get(pid) ?? 'producer-1', ...fact });
+    const stranger = pid === 0 ? everybody : 'producer-1';
+    this.entries.push({ at, pid, member: members.get(pid) ?? stranger, ...fact });
     return this;
   }
 
@@ -147,6 +148,17 @@ const fair: readonly (readonly [title: string, story: () => Story])[] = [
     () => story().note(1, 1, { fact: 'asked', key, kind: 'quick', fate: 'plain' }),
   ],
   ['a process that was killed', () => story().killed(20)],
+  [
+    'a job of a killed process that had to wait for its database',
+    () =>
+      story()
+        .asked()
+        .started(10)
+        .killed(20)
+        .note(30, 0, { fact: 'harm', what: 'restart', ms: 4_000 })
+        .started(13_200, second)
+        .ended(13_201, 13_200, second),
+  ],
 ];
 
 /** Accounts that do not, and what is said of them. */
@@ -231,6 +243,16 @@ const foul: readonly (readonly [title: string, story: () => Story, problem: RegE
     /business row exists, and the job does not/,
   ],
   ['a job nobody asked for', () => story().started(10).ended(11, 10), /nobody asked/],
+  [
+    'a job of a killed process that nobody took up for long',
+    () => story().asked().started(10).killed(20).started(13_200, second).ended(13_201, 13_200, second),
+    /no job of it ran again until 13180 ms after its death/,
+  ],
+  [
+    'a warning of Node',
+    () => story().note(5, first, { fact: 'warning', text: 'MaxListenersExceededWarning' }),
+    /Node warned: MaxListenersExceededWarning/,
+  ],
   ['a process that ended by itself', () => story().died(20), /ended by itself/],
   [
     'an error that nobody caught',

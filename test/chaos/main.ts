@@ -12,11 +12,13 @@ import type { ChaosDatabase } from './servers/open-server.js';
 
 /** @returns whether the ledger balances */
 async function run(database: ChaosDatabase, { options, keep }: ChaosCommand): Promise<boolean> {
-  const { server, evidence, problems, folder } = await runChaos(database, options);
   const { seed, durationMs, workers, producers } = options;
+  // Said first: a run that breaks off must not take a random seed with it.
+  console.log(`${database}: ${durationMs / 60_000} min, ${workers} workers, ${producers} producers, seed ${seed}`);
+  const { server, evidence, problems, folder } = await runChaos(database, options);
   const balances = problems.length === 0;
   const lines = [
-    `${server}: ${durationMs / 60_000} min, ${workers} workers, ${producers} producers, seed ${seed}`,
+    `  ${server}`,
     ...describeFigures(figuresOf(evidence)).map((line) => `  ${line}`),
     ...describeProblems(problems, evidence),
     balances ? '  the ledger balances' : `  THE LEDGER DOES NOT BALANCE: ${problems.length} problem(s), seed ${seed}`,

@@ -20,6 +20,18 @@ describe('The plan of harm', () => {
     }
   });
 
+  it('has each kind of harm for some worker, however short the run and whatever the seed', () => {
+    const kinds = ['cut', 'deafen', 'freeze', 'kill', 'refuse', 'stall', 'stop', 'terminate'];
+    for (const seed of [7, 87, 1, 2, 3, 4, 5, 6]) {
+      const short = { ...options, seed, durationMs: 15_000 };
+      const plan = planHarm(short, { ...server, hasPower: false });
+
+      const met = plan.filter(({ target }) => target < options.workers).map(({ what }) => what);
+      expect([...new Set(met)].toSorted()).toEqual(kinds);
+      expect(plan.every(({ at }) => at < short.durationMs)).toBe(true);
+    }
+  });
+
   it('restarts a server of ours each minute, once in good order and once not', () => {
     const restarts = planHarm(options, server).filter(({ what }) => what === 'restart' || what === 'crash');
 

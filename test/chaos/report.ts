@@ -17,6 +17,7 @@ export function describeFigures(figures: Figures): readonly string[] {
     `connections: ${count('cut')} cut, ${count('deafen')} deafened, ${count('stall')} stalled, ${count('refuse')} refused, ${count('freeze')} frozen; ${count('lock')} locks of the file`,
     `database: ${count('restart')} restarts, ${count('crash')} crashes; first job afterwards within ${spread(afterRestarts)}`,
     `interruptions: ${figures.interruptions} runs, ${figures.repeats} repeats; recovery after a death ${spread(recoveries)}`,
+    `completed before a death and repeated: ${figures.repeatedOutcomes.at(-1) ?? 0} jobs at the most, ended up to ${Math.round(figures.oldestRepeatedMs)} ms before it (${figures.repeatedOutcomes.length} deaths)`,
     `longest stop ${Math.round(figures.longestStopMs)} ms; longest time an event loop stood still ${Math.round(figures.longestLagMs)} ms`,
   ];
 }

@@ -177,6 +177,25 @@ forEachDatabase((database) => {
       expect(await rig.rows()).toHaveLength(2);
     });
 
+    it('deletes each job once where several processes do so at once', async () => {
+      for (let index = 0; index < 12; index += 1) await failed(0);
+      const stay = await failed(600_000);
+      const others = [store, await rig.openAnother(), await rig.openAnother()];
+      const counts: number[] = [];
+
+      // Whoever meets a row that another one is at passes over it: what is left is there the next time.
+      while (counts.reduce((sum, count) => sum + count, 0) < 12) {
+        counts.push(
+          ...(await Promise.all(
+            others.map((other) => other.prune({ state: 'failed', endedForMs: Infinity, limit: 5 })),
+          )),
+        );
+      }
+
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBe(12);
+      expect(await ids()).toEqual([stay]);
+    });
+
     it('takes the oldest first, and no more than it may of either kind', async () => {
       const made: string[] = [];
       for (let index = 0; index < 3; index += 1) made.push(await kept(0), await failed());

@@ -1,23 +1,29 @@
-import type { PersistentJobQueue } from 'nestjs-jobs';
+import type { JobContext, PersistentJobQueue } from 'nestjs-jobs';
 import { forEachDatabase } from '../support/databases.js';
 import { QueueRig } from '../support/queue-rig.js';
 import { Rig } from '../support/rig/rig.js';
+import { SqlFaults } from '../support/sql-faults.js';
 import { until } from '../support/until.js';
 
 /** How often a lease is renewed while a test looks: several times its own length. */
 const renewals = 4;
+/** A claim sets more than that. */
+const heartbeat = /SET\s+lease_until = /;
 
 forEachDatabase((database) => {
   let rig: QueueRig;
+  let faults: SqlFaults;
   let runs = 0;
   let finish: () => void;
 
   beforeEach(async () => {
     rig = new QueueRig(await database.connect());
+    faults = new SqlFaults(database);
     runs = 0;
   });
 
   afterEach(async () => {
+    faults.restore();
     finish();
     await rig.close();
     await database.empty();
@@ -64,6 +70,28 @@ forEachDatabase((database) => {
 
     expect(runs).toBe(1);
     expect(await rig.rows()).toEqual([]);
+  });
+
+  it('a job whose lease cannot be renewed is told to end before another queue starts it', async () => {
+    const told: string[] = [];
+    const [a, b] = await Promise.all(['A', 'B'].map(() => rig.queue({ lease: 1_200, workers: 1 })));
+    a?.register('long', (_payload, { signal }: JobContext) => {
+      told.push('A started');
+      signal.addEventListener('abort', () => told.push('A aborted'));
+      // It has the only worker of its queue until the end, so that the job is left to the other one.
+      return new Promise<void>((resolve) => (finish = resolve));
+    });
+    b?.register('long', () => void told.push('B started'));
+    faults.fail({ statement: heartbeat, times: Infinity, error: 'connection' });
+    await a?.enqueue('long');
+    await a?.start();
+    await until(() => told.length === 1);
+
+    await b?.start();
+    await until(async () => (await rig.rows()).length === 0);
+
+    expect(told).toEqual(['A started', 'A aborted', 'B started']);
+    expect(faults.hits).toBeGreaterThan(0);
   });
 });
 

@@ -45,4 +45,30 @@ forEachDatabase((database) => {
     expect(Math.max(...waited) * large.length).toBeLessThanOrEqual(mostCharacters);
     expect(started).toBe(few);
   }, 90_000);
+
+  it('what a busy process has claimed ahead and cannot start, an idle one runs', async () => {
+    const [busy, idle] = [await rig.queue({ workers: 2 }), await rig.queue({ workers: 2 })];
+    const started = { busy: 0, idle: 0 };
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    for (const queue of [busy, idle]) queue.register('short', () => undefined);
+    busy.register('long', () => {
+      started.busy += 1;
+      return finished;
+    });
+    idle.register('long', () => void (started.idle += 1));
+    await busy.enqueueMany([
+      ...Array.from({ length: 3_000 }, () => ({ type: 'short' })),
+      ...Array.from({ length: few }, () => ({ type: 'long' })),
+    ]);
+
+    await busy.start();
+    await until(() => started.busy === 2);
+    await idle.start();
+    await until(() => started.idle === few - 2);
+
+    expect(started.busy).toBe(2);
+    finish();
+    await until(async () => (await rig.rows()).length === 0);
+  });
 });

@@ -29,5 +29,5 @@ forEachDatabase(
       expect(output).not.toContain('warning');
     });
   },
-  ['sqlite-file', 'postgres'],
+  ['sqlite-file', 'postgres', 'mysql'],
 );

@@ -53,6 +53,29 @@ const graphs: Readonly<Record<string, (jobs: DynamicModule) => ModuleMetadata>> 
   'in a global module': () => ({ imports: [{ module: class GlobalModule {}, global: true, ...hands }] }),
 };
 
+type Imports = NonNullable<ModuleMetadata['imports']>;
+
+/** In which order the modules may stand. */
+const orders: Readonly<Record<string, (modules: Imports) => Imports>> = {
+  'the queue first': (modules) => modules,
+  'the queue last': (modules) => modules.toReversed(),
+};
+
+const cases = Object.entries(graphs).flatMap(([where, graph]) =>
+  Object.entries(orders).map(([order, arrange]) => [`${where}, ${order}`, graph, arrange] as const),
+);
+
+/** Resolves once the app has told its queue to stop, and whoever is told at the same time has been told as well. */
+function stopsQueue(queue: PersistentJobQueue): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = queue.stop.bind(queue);
+    queue.stop = () => {
+      setTimeout(resolve, 50);
+      return stop();
+    };
+  });
+}
+
 forEachDatabase((database) => {
   beforeEach(() => {
     Mailer.isRunning = false;
@@ -63,25 +86,25 @@ forEachDatabase((database) => {
     await database.empty();
   });
 
-  it.each(Object.entries(graphs))(
-    'a job ends before the service that it needs is closed: %s',
-    async (_where, graph) => {
-      const logger = new RecordingLogger();
-      const jobs = quickJobs();
-      const { imports = [], ...rest } = graph(jobs);
-      const app = await startApp({ imports: [typeOrm(await database.connect()), jobs, ...imports], ...rest }, logger);
-      const mail = app.get(MailService, { strict: false });
-      await app.get(PersistentJobQueue).enqueue('mail');
-      await until(() => Mailer.isRunning);
+  it.each(cases)('a job ends before the service that it needs is closed: %s', async (_where, graph, arrange) => {
+    const logger = new RecordingLogger();
+    const jobs = quickJobs();
+    const { imports = [], ...rest } = graph(jobs);
+    const modules = arrange([jobs, typeOrm(await database.connect()), ...imports]);
+    const app = await startApp({ imports: modules, ...rest }, logger);
+    const mail = app.get(MailService, { strict: false });
+    await app.get(PersistentJobQueue).enqueue('mail');
+    await until(() => Mailer.isRunning);
 
-      const closing = app.close();
-      Mailer.finish();
-      await closing;
+    const stopping = stopsQueue(app.get(PersistentJobQueue));
+    const closing = app.close();
+    await stopping;
+    Mailer.finish();
+    await closing;
 
-      expect(mail.sent).toBe(1);
-      expect(logger.lines.filter((line) => /\] (error|warn)/.test(line))).toEqual([]);
-      // What was in memory went with the app.
-      if (database.name !== 'sqlite-memory') expect(await new QueueRig(await database.connect()).rows()).toEqual([]);
-    },
-  );
+    expect(mail.sent).toBe(1);
+    expect(logger.lines.filter((line) => /\] (error|warn)/.test(line))).toEqual([]);
+    // What was in memory went with the app.
+    if (database.name !== 'sqlite-memory') expect(await new QueueRig(await database.connect()).rows()).toEqual([]);
+  });
 });

@@ -22,13 +22,14 @@ export function readDuty(): Duty {
   return JSON.parse(process.env['CHAOS_DUTY'] ?? '') as Duty;
 }
 
-/** Opens the ledger of this process, and has it note what must not happen: errors that nobody catches, and a loop that stands still. */
+/** Opens the ledger of this process, and has it note what must not happen: errors that nobody catches, warnings of Node, and a loop that stands still. */
 export function openLedger({ folder, member }: Duty): Ledger {
   const ledger = new Ledger(folder, member);
   process.on('uncaughtException', (error, origin) => {
     ledger.write({ fact: 'crash', error: `${origin}: ${error.stack ?? String(error)}` });
     process.exit(crashed);
   });
+  process.on('warning', (warning) => ledger.write({ fact: 'warning', text: warning.stack ?? String(warning) }));
   noteLags(ledger);
   return ledger;
 }

@@ -6,14 +6,15 @@ import { entriesOf, type EntryOf, type Problem } from './evidence.js';
 /** As the documentation says: a stop takes `shutdownTimeout` and about two seconds; and a margin for a busy machine. */
 const longestStopMs = terms.shutdownMs + 2_000 + 1_500;
 
-/** Says which processes ended in a way that nobody did to them, and which stops took too long. */
+/** Says which processes ended in a way that nobody did to them, or were warned by Node, and which stops took too long. */
 export function auditProcesses(entries: readonly Entry[], disturbances: Disturbances): readonly Problem[] {
   const crashes = entriesOf(entries, 'crash').map(({ pid, error }) => ({
     what: `an error nobody caught: ${error}`,
     pid,
   }));
+  const warnings = entriesOf(entries, 'warning').map(({ pid, text }) => ({ what: `Node warned: ${text}`, pid }));
   const exits = entriesOf(entries, 'exit').flatMap((exit) => auditExit(exit, entries, disturbances));
-  return [...crashes, ...exits, ...auditStops(entries)];
+  return [...crashes, ...warnings, ...exits, ...auditStops(entries)];
 }
 
 function auditExit(exit: EntryOf<'exit'>, entries: readonly Entry[], disturbances: Disturbances): readonly Problem[] {

@@ -23,6 +23,9 @@ export interface Figures {
   readonly repeats: number;
   /** From each death of a process to the first further run of one of its jobs, milliseconds, ascending. */
   readonly recoveries: readonly number[];
+  /** Of each death, how many of its jobs ran again although they had completed, ascending; and how long before it the first of them all had. */
+  readonly repeatedOutcomes: readonly number[];
+  readonly oldestRepeatedMs: number;
   /** From the end of each restart of the database to the next start of a job, milliseconds, ascending. */
   readonly afterRestarts: readonly number[];
   readonly longestStopMs: number;
@@ -34,7 +37,7 @@ export function figuresOf(evidence: Evidence): Figures {
   const disturbances = new Disturbances(entries);
   const files = [...jobFiles(evidence).values()];
   const asked = entriesOf(entries, 'asked');
-  const pairs = files.flatMap(pairsOf).filter(([run, next]) => wasInterrupted(run, next, disturbances));
+  const pairs = interruptedPairs(files, disturbances);
   return {
     asked: asked.length,
     acknowledged: entriesOf(entries, 'acked').length,
@@ -49,7 +52,8 @@ export function figuresOf(evidence: Evidence): Figures {
     failedBoots: entriesOf(entries, 'boot failed').length,
     interruptions: files.flatMap(({ runs }) => runs).filter(hasLostItsClaim).length,
     repeats: pairs.length,
-    recoveries: recoveriesOf(pairs, entries),
+    recoveries: recoveriesOf(pairs, entries).map(({ ms }) => ms),
+    ...repeatedOutcomesOf(pairs, entries),
     afterRestarts: afterRestartsOf(entries),
     longestStopMs: longestStop(entries),
     longestLagMs: Math.max(0, ...entriesOf(entries, 'lag').map(({ ms }) => ms)),
@@ -69,15 +73,54 @@ function wasInterrupted({ start, end }: Run, next: Run, disturbances: Disturbanc
   return disturbances.mayHaveLost(start.pid, start.at, end?.at, next.start.at);
 }
 
+/** The first further run of a job of a process that died. */
+export interface Recovery {
+  readonly pid: number;
+  readonly diedAt: number;
+  readonly ms: number;
+}
+
+/** The recoveries of a run, the quickest first. */
+export function findRecoveries(evidence: Evidence, disturbances: Disturbances): readonly Recovery[] {
+  return recoveriesOf(interruptedPairs([...jobFiles(evidence).values()], disturbances), evidence.entries);
+}
+
+type Pair = readonly [Run, Run];
+
+function interruptedPairs(files: readonly JobFile[], disturbances: Disturbances): readonly Pair[] {
+  return files.flatMap(pairsOf).filter(([run, next]) => wasInterrupted(run, next, disturbances));
+}
+
 /** For each death the first of its jobs: the others may have to wait their turn behind jobs that are due. */
-function recoveriesOf(pairs: readonly (readonly [Run, Run])[], entries: readonly Entry[]): readonly number[] {
-  const deaths = new Map(entriesOf(entries, 'exit').map(({ pid, at }) => [pid, at]));
-  const first = new Map<number, number>();
+function recoveriesOf(pairs: readonly Pair[], entries: readonly Entry[]): readonly Recovery[] {
+  const deaths = deathsOf(entries);
+  const first = new Map<number, Recovery>();
   for (const [{ start }, next] of pairs) {
-    const ms = next.start.at - (deaths.get(start.pid) ?? Infinity);
-    if (ms >= 0) first.set(start.pid, Math.min(ms, first.get(start.pid) ?? Infinity));
+    const diedAt = deaths.get(start.pid) ?? Infinity;
+    const ms = next.start.at - diedAt;
+    if (ms >= 0 && ms < (first.get(start.pid)?.ms ?? Infinity)) first.set(start.pid, { pid: start.pid, diedAt, ms });
   }
-  return [...first.values()].toSorted((a, b) => a - b);
+  return [...first.values()].toSorted((a, b) => a.ms - b.ms);
+}
+
+function repeatedOutcomesOf(
+  pairs: readonly Pair[],
+  entries: readonly Entry[],
+): Pick<Figures, 'repeatedOutcomes' | 'oldestRepeatedMs'> {
+  const deaths = deathsOf(entries);
+  const counts = new Map<number, number>();
+  let oldest = 0;
+  for (const [{ start, end }, next] of pairs) {
+    const diedAt = deaths.get(start.pid) ?? Infinity;
+    if (end?.how !== 'completed' || diedAt < end.at || diedAt > next.start.at) continue;
+    counts.set(start.pid, (counts.get(start.pid) ?? 0) + 1);
+    oldest = Math.max(oldest, diedAt - end.at);
+  }
+  return { repeatedOutcomes: [...counts.values()].toSorted((a, b) => a - b), oldestRepeatedMs: oldest };
+}
+
+function deathsOf(entries: readonly Entry[]): ReadonlyMap<number, number> {
+  return new Map(entriesOf(entries, 'exit').map(({ pid, at }) => [pid, at]));
 }
 
 function afterRestartsOf(entries: readonly Entry[]): readonly number[] {

@@ -53,7 +53,26 @@ export function planHarm({ seed, durationMs, workers, producers }: ChaosOptions,
     plan.push({ what, at, target, ms: lengthOf(what, random) });
   }
   if (reach.hasPower) plan.push(...planRestarts(durationMs, random));
+  plan.push(...planMissing(plan, weights, { seed, durationMs, workers }));
   return plan.toSorted((a, b) => a.at - b.at);
+}
+
+/** Each kind that chance has spared all workers, for one of them: a run that is to show something of it must have it. */
+function planMissing(
+  plan: readonly PlannedHarm[],
+  weights: Weights,
+  { seed, durationMs, workers }: Pick<ChaosOptions, 'seed' | 'durationMs' | 'workers'>,
+): readonly PlannedHarm[] {
+  // Of its own, so that the rest of the plan stays what it is.
+  const random = new Random(seed, 'missing harm');
+  const met = new Set(plan.filter(({ target }) => target < workers).map(({ what }) => what));
+  const missing = (Object.keys(weights) as Harm[]).filter((what) => !met.has(what));
+  return missing.map((what) => ({
+    what,
+    at: random.next() * durationMs,
+    target: random.between(0, workers - 1),
+    ms: lengthOf(what, random),
+  }));
 }
 
 /** One in good order and one without, for each minute. */

@@ -25,6 +25,8 @@ export type Fact =
   | { readonly fact: 'lag'; readonly ms: number }
   /** An error that nobody caught. */
   | { readonly fact: 'crash'; readonly error: string }
+  /** Node warned, of listeners that pile up, say. */
+  | { readonly fact: 'warning'; readonly text: string }
   | { readonly fact: 'stopping' }
   | { readonly fact: 'stopped' }
   | { readonly fact: 'log'; readonly line: string }

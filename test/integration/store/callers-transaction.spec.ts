@@ -3,10 +3,12 @@ import { InvalidManagerError, StoreError } from '../../../lib/model/errors.js';
 import type { JobStore } from '../../../lib/stores/job-store.js';
 import { aJob, someJobs } from '../../support/a-job.js';
 import { forEachDatabase } from '../../support/databases.js';
+import { SqlFaults } from '../../support/sql-faults.js';
 import { claim, StoreRig } from '../../support/store-rig.js';
 import { until } from '../../support/until.js';
 
 const undo = new Error('undo');
+const insertion = /INSERT INTO \S*rws_jobs[`"]?\s/;
 
 forEachDatabase((database) => {
   const rig = new StoreRig(database);
@@ -100,6 +102,38 @@ forEachDatabase((database) => {
       await runner.commitTransaction();
       await runner.release();
 
+      expect(await rig.rows()).toHaveLength(1);
+    });
+  });
+
+  describe('a statement that the database refuses for a passing reason', () => {
+    let faults: SqlFaults;
+
+    beforeEach(() => {
+      faults = new SqlFaults(database);
+    });
+
+    afterEach(() => faults.restore());
+
+    it("is said once in the caller's transaction, which is over by then, and he hears the driver's own error", async () => {
+      faults.fail({ statement: insertion, times: 1, error: 'passing' });
+
+      const error: unknown = await dataSource
+        .transaction((manager) => store.insert([aJob()], manager))
+        .catch((thrown: unknown) => thrown);
+
+      expect(faults.hits).toBe(1);
+      expect(error).not.toBeInstanceOf(StoreError);
+      expect(Reflect.get(Object(error), 'code')).toMatch(/^(40P01|ER_LOCK_DEADLOCK|SQLITE_BUSY)$/);
+      expect(await rig.rows()).toEqual([]);
+    });
+
+    it('is said again outside of one', async () => {
+      faults.fail({ statement: insertion, times: 2, error: 'passing' });
+
+      await store.insert([aJob()]);
+
+      expect(faults.hits).toBe(2);
       expect(await rig.rows()).toHaveLength(1);
     });
   });

@@ -308,14 +308,11 @@ describe('Engine', () => {
     expect(store.outcomesOf(job.id)).toEqual(['completed']);
   });
 
-  it('aborts a job before its lease ends when it cannot be renewed', async () => {
+  it('aborts a job whose lease cannot be renewed', async () => {
     const { store, engine, on } = setUp({ leaseMs: 300 });
     let reason: unknown;
-    let abortedAfter = Infinity;
     on('a', async (job) => {
-      const startedAt = performance.now();
       await aborted(job);
-      abortedAfter = performance.now() - startedAt;
       reason = job.signal.reason;
     });
     store.add({ type: 'a' });
@@ -327,8 +324,6 @@ describe('Engine', () => {
     await until(() => reason !== undefined);
 
     expect(reason).toMatchObject({ reason: 'lease lost' });
-    // No timing of the machine: the abort is judged against the lease itself.
-    expect(Number.isFinite(abortedAfter)).toBe(true);
   });
 
   it('gives back a claim whose answer came after its lease', async () => {
@@ -431,6 +426,36 @@ describe('Engine', () => {
     await until(() => store.outcomesOf(suspect.id).length > 0);
 
     expect(store.outcomesOf(suspect.id)).toEqual(['completed']);
+  });
+
+  it('starts slow jobs in their turn although a stream of short ones never ends', async () => {
+    const prefetch = 100;
+    const { store, engine, on } = setUp({ prefetch, pollMs: 60_000 });
+    let added = 0;
+    let started = 0;
+    const overtakenBy: number[] = [];
+    const ahead = new Map<string, number>();
+    const stream = (count: number): void => {
+      for (let n = 0; n < count; n++) store.add({ type: 'short' });
+      added += count;
+    };
+    on('short', () => void (started += 1));
+    on('slow', ({ id }) => {
+      overtakenBy.push(started - (ahead.get(id) ?? 0));
+      return new Promise((resolve) => setTimeout(resolve, 20));
+    });
+    for (let n = 0; n < 12; n++) {
+      stream(100);
+      ahead.set(store.add({ type: 'slow' }).id, added);
+    }
+    store.fault = () => {
+      if (store.waiting.length < 1_000) stream(1_000);
+    };
+
+    engine.start(4);
+    await until(() => overtakenBy.length === 12);
+
+    expect(Math.max(...overtakenBy)).toBeLessThanOrEqual(prefetch + 4);
   });
 
   it('gives back a suspect that waits behind long jobs', async () => {
