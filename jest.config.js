@@ -23,6 +23,7 @@ export default {
   transform: { '\\.ts$': ['@swc/jest', swcOptions] },
   // The slowest tests wait for a database, for a lease or for a child process; a hung one should still be named soon.
   testTimeout: 60_000,
-  maxWorkers: '100%',
+  // They wait for servers, leases and child processes more than they work.
+  maxWorkers: '150%',
   reporters: ['default', '<rootDir>/scripts/summary-reporter.mjs'],
 };
