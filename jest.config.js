@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { swcOptions } from './scripts/swc-options.mjs';
 
 /**
@@ -24,6 +25,6 @@ export default {
   // The slowest tests wait for a database, for a lease or for a child process; a hung one should still be named soon.
   testTimeout: 60_000,
   // They wait for servers, leases and child processes more than they work.
-  maxWorkers: '150%',
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   reporters: ['default', '<rootDir>/scripts/summary-reporter.mjs'],
 };
