@@ -25,6 +25,6 @@ export default {
   // The slowest tests wait for a database, for a lease or for a child process; a hung one should still be named soon.
   testTimeout: 60_000,
   // They wait for servers, leases and child processes more than they work.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  maxWorkers: availableParallelism() * 2,
   reporters: ['default', '<rootDir>/scripts/summary-reporter.mjs'],
 };

@@ -40,6 +40,7 @@ export class ClaimMaker {
     const room = wanted > 0 ? flow.room(crew.waitingCharacters) : 0;
     const limit = room > 0 ? Math.min(wanted, mostAtOnce) : 0;
     this.isHeldUp = limit <= 0;
+    if (crew.isClogged) return undefined;
     const { types, caps } = this.parts.capped();
     if (types?.length === 0) return undefined;
     const { owner, leaseMs, queues } = settings;

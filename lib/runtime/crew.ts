@@ -63,6 +63,11 @@ export class Crew {
     return this.kept > 0;
   }
 
+  /** Whether so many outcomes wait for the store that nothing may start: what were claimed now would only wait here and go back. */
+  get isClogged(): boolean {
+    return this.parts.settler.size >= this.slots + this.parts.prefetch;
+  }
+
   get waiting(): number {
     return this.buffer.size + (this.nextSuspect === undefined ? 0 : 1);
   }

@@ -118,7 +118,7 @@ describe('InsertBatcher', () => {
 
   describe('while the database does not answer', () => {
     it('lets those who wait behind a silent statement go long before its time is over', async () => {
-      const batcher = new InsertBatcher(store, 600);
+      const batcher = new InsertBatcher(store, 3_000);
       const ends = watch(someJobs(3).map((job) => batcher.insert(job)));
 
       await until(() => store.statements.length === 2);
@@ -167,19 +167,21 @@ describe('InsertBatcher', () => {
     });
 
     it('a refusal that comes late is still that of one job', async () => {
-      const batcher = new InsertBatcher(store, 900);
+      const batcher = new InsertBatcher(store, 6_000);
       const ends = watch(someJobs(3).map((job) => batcher.insert(job)));
       store.statements[0]?.answer();
       await until(() => store.statements.length === 2);
-      // By then it holds up nobody.
-      await until(() => store.statements.length === 2 && ends[0] === 'stored');
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      const behind = batcher.insert(aJob());
+      // The second one holds up nobody any more.
+      await until(() => store.statements.length === 3);
+      store.statements[2]?.answer();
+      await behind;
 
       store.statements[1]?.fail(new StoreError('refused').asRefusal());
-      await until(() => store.statements.length === 3);
-      store.statements[2]?.fail(new StoreError('refused').asRefusal());
       await until(() => store.statements.length === 4);
-      store.statements[3]?.answer();
+      store.statements[3]?.fail(new StoreError('refused').asRefusal());
+      await until(() => store.statements.length === 5);
+      store.statements[4]?.answer();
       await turn();
 
       expect(ends).toEqual(['stored', 'refused', 'stored']);

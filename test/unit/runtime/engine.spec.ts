@@ -128,6 +128,26 @@ describe('Engine', () => {
     expect(store.outcomesOf(stuck.id)).toEqual([]);
   });
 
+  it('claims no more jobs than may start while the store refuses every outcome', async () => {
+    const { store, engine, on } = setUp();
+    let runs = 0;
+    on('a', () => ++runs);
+    for (let n = 0; n < 500; n++) store.add({ type: 'a' });
+    let refusals = 0;
+    store.fault = (request) => {
+      if ((request?.settle.length ?? 0) === 0) return;
+      refusals += 1;
+      throw new Error('refused');
+    };
+
+    engine.start(4);
+    await until(() => refusals >= 7, { within: 30_000 });
+
+    expect(runs).toBe(4);
+    // Those that ran, and those that were claimed once before it was clear that they would have to wait.
+    expect(store.held.size).toBeLessThanOrEqual(8);
+  });
+
   it('comes back after an outage of any length, reports it once and does not hammer', async () => {
     const { store, engine, told, peace, on } = setUp();
     on('a', () => undefined);
