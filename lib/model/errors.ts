@@ -131,12 +131,15 @@ export class TransactionWaitError extends JobsError {
 /** The database refused or did not answer; `cause` is the driver's own error. */
 export class StoreError extends JobsError {
   readonly code = 'JOBS_STORE';
-  /** What was to be stored was refused for what it is: nothing of it is stored. Not enumerable, since it is of no use in a log. @internal */
-  declare readonly isRefusal?: true;
+  /**
+   * What the database answered with a no to: a value, and then nothing is stored, or the request as a whole, for want of a right or a table. Not
+   * enumerable, since it is of no use in a log. @internal
+   */
+  declare readonly refuses?: 'value' | 'request';
 
   /** @internal */
-  asRefusal(): this {
-    return Object.defineProperty(this, 'isRefusal', { value: true });
+  refusing(what: 'value' | 'request'): this {
+    return Object.defineProperty(this, 'refuses', { value: what });
   }
 }
 

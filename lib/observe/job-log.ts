@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
+import { StoreError } from '../model/errors.js';
 import type { JobEvents, JobFacts } from '../model/events.js';
 import type { QueueKind } from '../model/job-event.js';
 import type { JobLogger } from '../model/job-context.js';
 import { describeError } from '../model/failure.js';
 import { formatDuration } from './format-duration.js';
 import { LineBudget, type LineKind } from './line-budget.js';
-import { storeTrouble } from './store-trouble.js';
 
 /** Where log lines go; Nest's `Logger` is one. */
 export interface LogSink {
@@ -53,7 +53,9 @@ export function attachJobLog(events: JobEvents, sink: LogSink, kind: QueueKind):
 
 function attachQueue(events: JobEvents, sink: LogSink): void {
   events.on('store-down', ({ error }) => {
-    sink.error(`${storeTrouble(error)}: ${describeError(error)}`);
+    const isRefused = error instanceof StoreError && error.refuses === 'request';
+    const what = isRefused ? 'refuses what it is asked' : 'does not answer';
+    sink.error(`the job store ${what}, trying again until it does${isRefused ? ' not' : ''}: ${describeError(error)}`);
   });
   events.on('store-up', ({ outageMs }) => sink.log(`the job store answers again after ${formatDuration(outageMs)}`));
   events.on('draining', ({ running, timeoutMs }) => {

@@ -130,7 +130,7 @@ export class InsertBatcher {
 
 /** Whether it lies with a job, and not with the database: then nothing is stored, and the others may be taken. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof PayloadTooLargeError || (error instanceof StoreError && error.isRefusal === true);
+  return error instanceof PayloadTooLargeError || (error instanceof StoreError && error.refuses === 'value');
 }
 
 function unknownError(ms: number): StoreError {

@@ -11,8 +11,11 @@ const harmlessClasses = ['08', '28', '3D', '3F', '40', '42', '53', '55', '57', '
  * SQLSTATE classes of a refusal for the sake of a value: data exceptions, constraints, program limits, and what triggers raise on MySQL and on
  * PostgreSQL. Of SQLite the beginnings of codes that say the same.
  */
-const refusals = ['22', '23', '44', '45', '54', 'P0'];
-const sqliteRefusals = ['SQLITE_CONSTRAINT', 'SQLITE_TOOBIG', 'SQLITE_MISMATCH'];
+const refusedValues = ['22', '23', '44', '45', '54', 'P0'];
+const refusedValuesOfSqlite = ['SQLITE_CONSTRAINT', 'SQLITE_TOOBIG', 'SQLITE_MISMATCH'];
+/** The same for a refusal of who asks, of a name, of a right that is missing. */
+const refusedRequests = ['28', '3D', '3F', '42'];
+const refusedRequestsOfSqlite = ['SQLITE_ERROR', 'SQLITE_READONLY'];
 
 /**
  * Runs a verb of the store and dresses what the driver throws.
@@ -26,14 +29,18 @@ export async function inStore<T>(what: string, run: () => Promise<T>): Promise<T
   } catch (error) {
     if (error instanceof JobsError) throw error;
     const dressed = new StoreError(`could not ${what}: ${describe(error)}`, { cause: error });
-    throw isRefusal(error) ? dressed.asRefusal() : dressed;
+    const refused = refusedBy(error);
+    throw refused === undefined ? dressed : dressed.refusing(refused);
   }
 }
 
-function isRefusal(error: unknown): boolean {
+function refusedBy(error: unknown): StoreError['refuses'] {
   const code = String(errorField(error, 'code') ?? '');
-  const state = String(errorField(error, 'sqlState') ?? (isSqlState(code) ? code : ''));
-  return refusals.includes(state.slice(0, 2)) || sqliteRefusals.some((refusal) => code.startsWith(refusal));
+  const state = String(errorField(error, 'sqlState') ?? (isSqlState(code) ? code : '')).slice(0, 2);
+  const isOf = (states: readonly string[], codes: readonly string[]): boolean =>
+    states.includes(state) || codes.some((beginning) => code.startsWith(beginning));
+  if (isOf(refusedValues, refusedValuesOfSqlite)) return 'value';
+  return isOf(refusedRequests, refusedRequestsOfSqlite) ? 'request' : undefined;
 }
 
 /** Never a bound value: the code of the error, and its message where that kind of message holds none. */

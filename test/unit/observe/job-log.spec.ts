@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 import { Attempt } from '../../../lib/execution/attempt.js';
 import { systemClock } from '../../../lib/model/clock.js';
+import { StoreError } from '../../../lib/model/errors.js';
 import { JobEvents } from '../../../lib/model/events.js';
 import { attachJobLog, type JobLog } from '../../../lib/observe/job-log.js';
 import { LeaseKeeper } from '../../../lib/runtime/lease-keeper.js';
@@ -82,6 +83,16 @@ describe('the log of a queue', () => {
     expect(sink.lines).toEqual([
       expect.stringMatching(/^warn: .*\(job-0\) lost its claim, another worker may have it by now; its signal/),
       'warn: 999 persistent job(s) that waited here to be run lost their claims, other workers may have them by now',
+    ]);
+  });
+
+  it('tells a store that refuses from one that does not answer', () => {
+    events.emit('store-down', { error: new StoreError('could not claim jobs: no').refusing('request') });
+    events.emit('store-down', { error: new StoreError('could not claim jobs: gone') });
+
+    expect(sink.lines).toEqual([
+      'error: the job store refuses what it is asked, trying again until it does not: could not claim jobs: no',
+      'error: the job store does not answer, trying again until it does: could not claim jobs: gone',
     ]);
   });
 

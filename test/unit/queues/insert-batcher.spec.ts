@@ -90,7 +90,7 @@ describe('InsertBatcher', () => {
     const stored: NewJob[] = [];
     const insert = async (jobs: readonly NewJob[]): Promise<void> => {
       await turn();
-      if (jobs.some(({ payload }) => payload === '"bad"')) throw new StoreError('refused').asRefusal();
+      if (jobs.some(({ payload }) => payload === '"bad"')) throw new StoreError('refused').refusing('value');
       stored.push(...jobs);
     };
     const batcher = new InsertBatcher({ insert });
@@ -177,9 +177,9 @@ describe('InsertBatcher', () => {
       store.statements[2]?.answer();
       await behind;
 
-      store.statements[1]?.fail(new StoreError('refused').asRefusal());
+      store.statements[1]?.fail(new StoreError('refused').refusing('value'));
       await until(() => store.statements.length === 4);
-      store.statements[3]?.fail(new StoreError('refused').asRefusal());
+      store.statements[3]?.fail(new StoreError('refused').refusing('value'));
       await until(() => store.statements.length === 5);
       store.statements[4]?.answer();
       await turn();

@@ -53,4 +53,21 @@ describe('inStore', () => {
   ])('shows the message of %s', async (cause) => {
     expect(String(await thrown(cause))).toContain(cause.message);
   });
+
+  it.each([
+    ['request', 'a right that is missing, on PostgreSQL', { code: '42501' }],
+    ['request', 'a table that is missing, on PostgreSQL', { code: '42P01' }],
+    ['request', 'a right that is missing, on MySQL', { code: 'ER_TABLEACCESS_DENIED_ERROR', sqlState: '42000' }],
+    ['request', 'a password that is wrong, on PostgreSQL', { code: '28P01' }],
+    ['request', 'a file that may not be written', { code: 'SQLITE_READONLY' }],
+    ['value', 'a value that is too long, on MySQL', { code: 'ER_DATA_TOO_LONG', sqlState: '22001' }],
+    ['value', 'what a trigger raises, on PostgreSQL', { code: 'P0001' }],
+    ['value', 'a constraint, on SQLite', { code: 'SQLITE_CONSTRAINT_TRIGGER' }],
+    [undefined, 'a server that is down', { code: 'ECONNREFUSED' }],
+    [undefined, 'a server that shuts down', { code: '57P01' }],
+    [undefined, 'a connection that broke, on MySQL', { code: 'PROTOCOL_CONNECTION_LOST', sqlState: '08S01' }],
+    [undefined, 'a file that is locked', { code: 'SQLITE_BUSY' }],
+  ])('finds a refused %s in %s', async (refused, _what, fields) => {
+    expect(Reflect.get(Object(await thrown(driverError('no', fields))), 'refuses')).toBe(refused);
+  });
 });
