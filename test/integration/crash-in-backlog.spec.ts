@@ -8,7 +8,7 @@ import { projectRoot } from '../support/markdown.js';
 import { QueueRig } from '../support/queue-rig.js';
 import { until } from '../support/until.js';
 
-const jobs = 1_600;
+const jobs = 1_000;
 
 forEachDatabase(
   (database) => {
@@ -66,7 +66,7 @@ forEachDatabase(
       { workers: 4, prefetch: 100 },
       { workers: 4, prefetch: 0 },
     ])('a crash repeats the jobs that ran, and at the most so many more: %j', async ({ workers, prefetch }) => {
-      const kills = 3;
+      const kills = 2;
 
       const counts = await runsUnder({ workers, prefetch, maxInterruptions: 100, lease: 3_000 }, kills);
 
