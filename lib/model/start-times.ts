@@ -3,6 +3,21 @@ import { mostStarts, type RateLimit } from './rate-limit.js';
 /** Nobody says of a job that it may start later than so long after its claim, milliseconds. */
 export const longestGraceMs = 10_000;
 
+/** A grace that is this part of the window costs next to nothing of what the limit lets through. */
+const partOfWindow = 1 / 100;
+
+/**
+ * How much later than its claim a job may start, milliseconds.
+ *
+ * A job that comes later has used its permit for nothing, until the window has gone by. So where the window is long, the grace is too: by the
+ * minute or the day, a hitch of the network takes nothing from the limit.
+ *
+ * @param neededMs What claims took lately, with some room.
+ */
+export function graceOf({ windowMs }: RateLimit, neededMs: number): number {
+  return Math.floor(Math.min(longestGraceMs, Math.max(neededMs, windowMs * partOfWindow)));
+}
+
 /** What a sliding window lets through at a moment. */
 export interface Permits {
   /** How many may start now. */
@@ -44,7 +59,7 @@ export function withStarts(
 /** Text of a few characters a start: the first moment, then how much later each was; `*n` behind a moment stands for n starts. */
 export function encodeStarts(starts: StartTimes): string {
   const parts: string[] = [];
-  let before = 0;
+  let before = 1 / 100;
   for (let at = 0; at < starts.length;) {
     const moment = starts[at] ?? 0;
     let end = at + 1;
@@ -59,7 +74,7 @@ export function encodeStarts(starts: StartTimes): string {
 /** @param text As `encodeStarts` made it; nothing else is ever written there. */
 export function decodeStarts(text: string): StartTimes {
   const starts: number[] = [];
-  let moment = 0;
+  let moment = 1 / 100;
   for (const part of text.split(' ')) {
     const [later, times = '1'] = part.split('*');
     if (later === undefined || later === '') continue;

@@ -1,6 +1,7 @@
 import type { Attempt } from '../execution/attempt.js';
 import type { ClaimedJob } from '../model/job.js';
-import { longestGraceMs } from '../model/start-times.js';
+import type { LimitedType } from '../model/limited-type.js';
+import { graceOf, longestGraceMs } from '../model/start-times.js';
 import type { AskedType, LimitedClaimRequest } from '../stores/job-store.js';
 import type { Crew } from './crew.js';
 import { isFull, mostCharacters } from './flow.js';
@@ -174,23 +175,21 @@ export class LimitedClaimer {
     try {
       return await desk.pass(async () => {
         const sentAt = clock.monotonic();
-        // Where no time passes by itself, a job starts at the moment of its claim.
-        const graceMs = clock.isStill === true ? 0 : this.graceMs;
-        const request = { ...wanted, owner, leaseMs, queues, graceMs, room: mostCharacters };
+        const request = { ...wanted, owner, leaseMs, queues, room: mostCharacters };
         const { claimed, waits } = await answer(store.claimLimited(request));
         this.learn({ sentAt, waits, count: claimed.length });
-        return claimed.map((job) => this.hold(job, sentAt, sentAt + graceMs));
+        return claimed.map((job) => this.hold(job, sentAt, wanted.types));
       });
     } finally {
       this.underWay -= 1;
     }
   }
 
-  private hold(job: ClaimedJob, sentAt: number, startsBy: number): Attempt {
+  private hold(job: ClaimedJob, sentAt: number, types: readonly AskedType[]): Attempt {
     const attempt = this.parts.hold(job, sentAt);
-    const isRated = this.parts.limited().some(({ type, rateLimit }) => type === job.type && rateLimit !== undefined);
-    if (isRated) {
-      attempt.startsBy = startsBy;
+    const asked = types.find(({ type }) => type === job.type);
+    if (asked?.rateLimit !== undefined) {
+      attempt.startsBy = sentAt + asked.graceMs;
       attempt.onLate = () => this.allow(2 * (this.parts.clock.monotonic() - sentAt));
     }
     return attempt;
@@ -220,8 +219,14 @@ export class LimitedClaimer {
     const left = roomLeft(limits(), held);
     return all
       .filter(({ type }) => (known?.includes(type) ?? true) && (this.heldBack.get(type) ?? 0) <= now)
-      .map((limit) => ({ ...limit, most: left.get(limit.type) ?? Infinity }))
+      .map((limit) => ({ ...limit, most: left.get(limit.type) ?? Infinity, graceMs: this.graceFor(limit) }))
       .filter(({ most }) => most > 0);
+  }
+
+  private graceFor({ rateLimit }: LimitedType): number {
+    // Where no time passes by itself, a job starts at the moment of its claim.
+    if (rateLimit === undefined || this.parts.clock.isStill === true) return 0;
+    return graceOf(rateLimit, this.graceMs);
   }
 
   private restMs(now: number): number {

@@ -82,13 +82,13 @@ export interface ExchangeResult {
 /** A type with limits of the fleet, and how many of its jobs this process could run at the most. */
 export interface AskedType extends LimitedType {
   readonly most: number;
+  /** Within so many milliseconds of its claim each job is started, or given back unstarted; see `model/start-times.ts`. */
+  readonly graceMs: number;
 }
 
 /** What a worker asks for of the types with limits. */
 export interface LimitedClaimRequest extends Omit<ClaimRequest, 'types' | 'caps' | 'keys'> {
   readonly types: readonly AskedType[];
-  /** Within so many milliseconds of its claim each job is started, or given back unstarted; see `model/start-times.ts`. */
-  readonly graceMs: number;
 }
 
 export interface LimitedClaimResult {

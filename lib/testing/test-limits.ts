@@ -28,7 +28,7 @@ export class TestLimits {
     for (const asked of this.inOrder(request)) {
       const rest = furtherClaim(request, claimed);
       const most = isOver(rest) ? 0 : Math.min(asked.most, rest.limit);
-      const found = this.claimOf({ ...asked, most }, claimOf(asked, rest), request.graceMs);
+      const found = this.claimOf({ ...asked, most }, claimOf(asked, rest));
       claimed.push(...found.claimed);
       if (found.waitMs === undefined) continue;
       waits.set(asked.type, found.waitMs);
@@ -55,11 +55,7 @@ export class TestLimits {
       .toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
   }
 
-  private claimOf(
-    asked: AskedType,
-    claim: Claim,
-    graceMs: number,
-  ): { claimed: readonly ClaimedJob[]; waitMs: number | undefined } {
+  private claimOf(asked: AskedType, claim: Claim): { claimed: readonly ClaimedJob[]; waitMs: number | undefined } {
     const { type } = asked;
     const running = this.table.all().filter((row) => row.type === type && row.state === 'running').length;
     const now = this.table.clock.now();
@@ -73,7 +69,7 @@ export class TestLimits {
       if (row.key !== undefined) this.served.set(type, row.key);
       claimed.push(this.table.take(row, claim));
     }
-    const used = usedLimits(asked, state, { count: claimed.length, latest: now + graceMs });
+    const used = usedLimits(asked, state, { count: claimed.length, latest: now + asked.graceMs });
     if (used.starts !== undefined) this.starts.set(type, used.starts);
     return { claimed, waitMs: used.waitMs ?? waitMs };
   }

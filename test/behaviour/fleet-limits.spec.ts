@@ -166,7 +166,7 @@ forEachDatabase((database) => {
     it('holds for tick() too', async () => {
       const [queue] = await fleet(1, () => undefined);
       let runs = 0;
-      queue?.register('rated', () => void (runs += 1), { rateLimit: { limit: 2, window: 60_000 } });
+      queue?.register('rated', () => void (runs += 1), { rateLimit: { limit: 2, window: 600_000 } });
       await queue?.enqueueMany(Array.from({ length: 4 }, () => ({ type: 'rated' })));
 
       const ticks = [await queue?.tick(), await queue?.tick(), await queue?.tick()];

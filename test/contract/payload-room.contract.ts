@@ -88,10 +88,10 @@ export function describePayloadRoom(fixture: JobStoreFixture): void {
   });
 
   describe('a claim of types with limits and little room', () => {
-    const request = { limit: 10, owner: 'ada', leaseMs: 600_000, graceMs: 0 };
+    const request = { limit: 10, owner: 'ada', leaseMs: 600_000 };
 
     async function take(given: Partial<LimitedClaimRequest>): Promise<readonly ClaimedJob[]> {
-      const types = [{ type: 'work', most: 10, globalConcurrency: 10 }];
+      const types = [{ type: 'work', most: 10, graceMs: 0, globalConcurrency: 10 }];
       const { claimed } = await store.claimLimited({ ...request, types, ...given });
       return claimed;
     }
@@ -106,7 +106,7 @@ export function describePayloadRoom(fixture: JobStoreFixture): void {
     });
 
     it('has one room for all types together', async () => {
-      const types = ['work', 'other'].map((type) => ({ type, most: 10, globalConcurrency: 10 }));
+      const types = ['work', 'other'].map((type) => ({ type, most: 10, graceMs: 0, globalConcurrency: 10 }));
       await store.insert([...types, ...types].map(({ type }) => sized(1_000, { type })));
 
       expect(await take({ types, room: 3_500 })).toHaveLength(3);
@@ -114,7 +114,7 @@ export function describePayloadRoom(fixture: JobStoreFixture): void {
     });
 
     it('lets those of the keys go first the next time for which there was no room', async () => {
-      const types = [{ type: 'work', most: 10, isKeyed: true }];
+      const types = [{ type: 'work', most: 10, graceMs: 0, isKeyed: true }];
       const jobs = ['a', 'a', 'a', 'b', 'c'].map((key) => sized(1_000, { key }));
       await store.insert(jobs);
       const keys: (string | undefined)[] = [];
@@ -129,7 +129,7 @@ export function describePayloadRoom(fixture: JobStoreFixture): void {
     });
 
     it('leaves room for jobs with keys beside those without', async () => {
-      const types = [{ type: 'work', most: 10, isKeyed: true }];
+      const types = [{ type: 'work', most: 10, graceMs: 0, isKeyed: true }];
       await store.insert([undefined, undefined, 'a', 'b', undefined, undefined].map((key) => sized(1_000, { key })));
 
       const found = await take({ types, room: 4_500 });
@@ -138,7 +138,7 @@ export function describePayloadRoom(fixture: JobStoreFixture): void {
     });
 
     it('finds the keys of large jobs too', async () => {
-      const types = [{ type: 'work', most: 10, isKeyed: true }];
+      const types = [{ type: 'work', most: 10, graceMs: 0, isKeyed: true }];
       await store.insert(['a', 'b', 'c'].map((key) => sized(1_000, { key })));
 
       expect(await take({ types, room: 2_500 })).toHaveLength(2);

@@ -37,9 +37,9 @@ describe('the store of the testing kit', () => {
   });
 
   describe('claimLimited', () => {
-    const request = { limit: 10, owner: 'ada', leaseMs: 60_000, graceMs: 0 };
+    const request = { limit: 10, owner: 'ada', leaseMs: 60_000 };
     const idsOf = (all: readonly { readonly id: string }[]): string[] => all.map(({ id }) => id);
-    const types = [{ type: 'work', most: 10, isKeyed: true }];
+    const types = [{ type: 'work', most: 10, graceMs: 0, isKeyed: true }];
 
     beforeEach(fixture.open);
     afterEach(fixture.clear);
@@ -59,7 +59,9 @@ describe('the store of the testing kit', () => {
 
     it('claims no more than may run at the same time, and says when a rate limit lets the next one start', async () => {
       await store.insert(someJobs(5));
-      const few = [{ type: 'work', most: 10, globalConcurrency: 3, rateLimit: { limit: 4, windowMs: 600_000 } }];
+      const few = [
+        { type: 'work', most: 10, graceMs: 0, globalConcurrency: 3, rateLimit: { limit: 4, windowMs: 600_000 } },
+      ];
 
       const first = await store.claimLimited({ ...request, types: few });
       expect(first.claimed).toHaveLength(3);

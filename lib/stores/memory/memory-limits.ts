@@ -23,7 +23,7 @@ export class MemoryLimits {
 
   constructor(private readonly parts: MemoryLimitsParts) {}
 
-  claim({ types, limit, graceMs }: LimitedClaimRequest): LimitedClaimResult {
+  claim({ types, limit }: LimitedClaimRequest): LimitedClaimResult {
     const { line } = this.parts;
     line.promote();
     const claimed: ClaimedJob[] = [];
@@ -31,7 +31,7 @@ export class MemoryLimits {
     for (const asked of inTurns(types)) {
       line.setApart(asked.type);
       const most = Math.min(asked.most, limit - claimed.length);
-      const found = this.claimOf({ ...asked, most }, graceMs);
+      const found = this.claimOf({ ...asked, most });
       claimed.push(...found.claimed);
       if (found.waitMs !== undefined) waits.set(asked.type, found.waitMs);
     }
@@ -45,7 +45,7 @@ export class MemoryLimits {
     return waits.length > 0 && this.parts.line.isAnyDueUntil(now) ? Math.min(...waits) : undefined;
   }
 
-  private claimOf(asked: AskedType, graceMs: number): { claimed: readonly ClaimedJob[]; waitMs: number | undefined } {
+  private claimOf(asked: AskedType): { claimed: readonly ClaimedJob[]; waitMs: number | undefined } {
     const { clock, hand } = this.parts;
     const { type } = asked;
     const exactNow = clock.monotonic();
@@ -58,7 +58,7 @@ export class MemoryLimits {
       if (next === undefined) break;
       claimed.push(hand(next));
     }
-    const used = usedLimits(asked, state, { count: claimed.length, latest: Math.ceil(exactNow + graceMs) });
+    const used = usedLimits(asked, state, { count: claimed.length, latest: Math.ceil(exactNow + asked.graceMs) });
     if (used.starts !== undefined) this.starts.set(type, used.starts);
     const waitMs = used.waitMs ?? allowance.waitMs;
     if (waitMs !== undefined) this.heldUntil.set(type, state.now + waitMs);

@@ -90,7 +90,7 @@ export function* claimUnderLock(
       ? yield* claimKeyed({ type, claim, served: state.served }, steps)
       : { claimed: yield* answerOf(steps.claim(claim)), served: undefined };
   // The moment of the look was cut to whole milliseconds.
-  const used = usedLimits(asked, state, { count: claimed.length, latest: state.now + request.graceMs + 1 });
+  const used = usedLimits(asked, state, { count: claimed.length, latest: state.now + asked.graceMs + 1 });
   const starts = used.starts === undefined ? undefined : encodeStarts(used.starts);
   if (starts !== undefined || served !== undefined) yield* answerOf(steps.save(type, { starts, served }));
   return { claimed, waitMs: used.waitMs };

@@ -16,9 +16,9 @@ import { StoreRig } from '../../support/store-rig.js';
 
 const ofEach = 25_000;
 const id = '01a22d26-419f-77fa-99cc-1649a89996e9';
-const asked = { type: 'order', isKeyed: true, globalConcurrency: 5, most: 4 };
+const asked = { type: 'order', isKeyed: true, globalConcurrency: 5, most: 4, graceMs: 1_000 };
 const claim = { types: ['order'], limit: 4, owner: 'ada', leaseMs: 60_000 };
-const request = { types: [asked], limit: 4, owner: 'ada', leaseMs: 60_000, graceMs: 1_000 };
+const request = { types: [asked], limit: 4, owner: 'ada', leaseMs: 60_000 };
 
 /** What no plan may say: that the whole table is read, or sorted. */
 const walks =

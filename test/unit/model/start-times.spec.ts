@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodeStarts, encodeStarts, permitsAt, withStarts } from '../../../lib/model/start-times.js';
+import { decodeStarts, encodeStarts, graceOf, permitsAt, withStarts } from '../../../lib/model/start-times.js';
 
 const twoInTen = { limit: 2, windowMs: 10 };
 
@@ -75,6 +75,17 @@ describe('a sliding window', () => {
         expect(permitsAt(starts, limit, now + waitMs - 1).free).toBe(0);
       }),
     );
+  });
+});
+
+describe('graceOf', () => {
+  it.each([
+    ['what claims need, where a window is short', 1_000, 85.5, 85],
+    ['a hundredth of a window that is longer', 60_000, 85.5, 600],
+    ['ten seconds at the most, for a window of a day', 86_400_000, 85.5, 10_000],
+    ['ten seconds at the most, whatever claims need', 1_000, 30_000, 10_000],
+  ])('is %s', (_what, windowMs, neededMs, graceMs) => {
+    expect(graceOf({ limit: 1, windowMs }, neededMs)).toBe(graceMs);
   });
 });
 

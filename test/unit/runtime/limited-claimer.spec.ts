@@ -38,10 +38,16 @@ describe('LimitedClaimer', () => {
     await Promise.all(engines.splice(0).map((engine) => engine.stop(0, 10)));
   });
 
-  function setUp({ queues = {}, limits = {} }: { queues?: Record<string, number>; limits?: Record<string, number> }) {
+  interface SetUp {
+    readonly queues?: Record<string, number>;
+    readonly limits?: Record<string, number>;
+    readonly fleet?: Omit<LimitedType, 'type'>;
+  }
+
+  function setUp({ queues = {}, limits = {}, fleet = { globalConcurrency: 9 } }: SetUp) {
     const store = new GatedStore();
     const registry = new HandlerRegistry();
-    const limited: LimitedType[] = [{ type: 'limited', globalConcurrency: 9 }];
+    const limited: LimitedType[] = [{ type: 'limited', ...fleet }];
     const engine = new Engine(
       {
         store,
@@ -77,6 +83,23 @@ describe('LimitedClaimer', () => {
     const pass = new Promise<void>((resolve) => (open = resolve));
     return { pass, open: () => open() };
   }
+
+  it('loses no permit of a limit by the hour to a claim that took long', async () => {
+    const { store, engine, on } = setUp({ fleet: { rateLimit: { limit: 1, windowMs: 3_600_000 } } });
+    on('limited', () => undefined);
+    const answer = gate();
+    store.gate = answer.pass;
+    store.limited.push('slow');
+    engine.start(1);
+    await until(() => store.asked.length === 1);
+
+    // As long as a claim may take where nothing is known of claims, and more.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    answer.open();
+    await until(() => store.settled.length === 1);
+
+    expect(store.outcomesOf('slow')).toEqual(['completed']);
+  });
 
   it('gives back in time what comes in the middle of a stop', async () => {
     const { store, engine, on } = setUp({});
