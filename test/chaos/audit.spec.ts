@@ -1,78 +1,8 @@
-import type { Row } from '../support/queue-rig.js';
-import { audit } from './audit/audit.js';
-import { everybody, type Entry, type Fact, type Fate, type Kind } from './ledger/fact.js';
+import { first, key, second, story, type Story } from './story.js';
 import { terms } from './terms.js';
 
-/** The numbers of the processes of `worker-1` and `worker-2`. */
-const first = 11;
-const second = 21;
-const members = new Map([
-  [first, 'worker-1'],
-  [second, 'worker-2'],
-]);
-const key = 'order';
-const id = 'id-of-order';
-
-/** Evidence that is written down line by line, at the moments that matter. */
-class Story {
-  private readonly entries: Entry[] = [];
-  private readonly rows: Row[] = [];
-  private readonly orders = new Set<string>();
-
-  asked(kind: Kind = 'quick', fate: Fate = 'plain'): this {
-    return this.note(1, 1, { fact: 'asked', key, kind, fate }).note(2, 1, { fact: 'acked', key, id });
-  }
-
-  started(at: number, pid = first, attempt = 1): this {
-    return this.note(at, pid, { fact: 'start', run: `${pid}-${at}`, key, id, kind: 'quick', attempt });
-  }
-
-  /** The run that started then is over. */
-  ended(at: number, startedAt: number, pid = first, end: Partial<Extract<Fact, { fact: 'end' }>> = {}): this {
-    const run = `${pid}-${startedAt}`;
-    return this.note(at, pid, {
-      fact: 'end',
-      run,
-      key,
-      how: 'completed',
-      aborted: undefined,
-      error: undefined,
-      ...end,
-    });
-  }
-
-  died(at: number, pid = first): this {
-    return this.note(at, pid, { fact: 'exit', code: null, signal: 'SIGKILL' });
-  }
-
-  killed(at: number, pid = first): this {
-    return this.note(at - 1, pid, { fact: 'harm', what: 'kill', ms: -1 }).died(at, pid);
-  }
-
-  note(at: number, pid: number, fact: Fact): this {
-    const stranger = pid === 0 ? everybody : 'producer-1';
-    this.entries.push({ at, pid, member: members.get(pid) ?? stranger, ...fact });
-    return this;
-  }
-
-  row(given: Partial<Row>): this {
-    const payload = JSON.stringify({ key, kind: 'quick', ms: 0 });
-    this.rows.push({ id, status: 'failed', attempts: 0, last_error: null, interruptions: 0, payload, ...given } as Row);
-    return this;
-  }
-
-  order(): this {
-    this.orders.add(key);
-    return this;
-  }
-
-  problems(): readonly string[] {
-    const entries = this.entries.toSorted((a, b) => a.at - b.at);
-    return audit({ entries, rows: this.rows, orders: this.orders }).map(({ what }) => what);
-  }
-}
-
-const story = (): Story => new Story();
+/** What the two queues of one process may repeat. */
+const most = terms.workers + terms.sideWorkers + 2 * terms.prefetch;
 const wellEnded = { how: 'completed', aborted: undefined, error: undefined } as const;
 const other = { key: 'other', id: 'other', kind: 'blocking' } as const;
 const failure = { how: 'threw', error: 'Error: order always fails' } as const;
@@ -148,6 +78,7 @@ const fair: readonly (readonly [title: string, story: () => Story])[] = [
     () => story().note(1, 1, { fact: 'asked', key, kind: 'quick', fate: 'plain' }),
   ],
   ['a process that was killed', () => story().killed(20)],
+  ['as many repeated jobs of a killed process as there may be', () => story().repeated(most)],
   [
     'a job of a killed process that had to wait for its database',
     () =>
@@ -247,6 +178,11 @@ const foul: readonly (readonly [title: string, story: () => Story, problem: RegE
     'a job of a killed process that nobody took up for long',
     () => story().asked().started(10).killed(20).started(13_200, second).ended(13_201, 13_200, second),
     /no job of it ran again until 13180 ms after its death/,
+  ],
+  [
+    'more repeated jobs of a killed process than there may be',
+    () => story().repeated(most + 1),
+    /45 jobs that had completed in it ran again; at the most 44 may/,
   ],
   [
     'a warning of Node',

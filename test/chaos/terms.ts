@@ -6,6 +6,10 @@ import type { PersistentQueueOptions } from '../../lib/model/queue-options.js';
  */
 export const terms = {
   leaseMs: 3_000,
+  /** Jobs at the same time, of the default queue and of the other one, and how many each claims ahead. */
+  workers: 3,
+  sideWorkers: 1,
+  prefetch: 20,
   shutdownMs: 1_000,
   maxInterruptions: 8,
   /** Retries of jobs that always fail. */
@@ -21,8 +25,9 @@ export const terms = {
 export const sideQueue = 'side';
 
 export const queueOptions: PersistentQueueOptions = {
-  workers: 3,
-  queues: { [sideQueue]: 1 },
+  workers: terms.workers,
+  queues: { [sideQueue]: terms.sideWorkers },
+  prefetch: terms.prefetch,
   pollInterval: 100,
   lease: terms.leaseMs,
   shutdownTimeout: terms.shutdownMs,

@@ -38,6 +38,7 @@ export function figuresOf(evidence: Evidence): Figures {
   const files = [...jobFiles(evidence).values()];
   const asked = entriesOf(entries, 'asked');
   const pairs = interruptedPairs(files, disturbances);
+  const repeated = repeatedOutcomesOf(pairs, entries);
   return {
     asked: asked.length,
     acknowledged: entriesOf(entries, 'acked').length,
@@ -53,7 +54,8 @@ export function figuresOf(evidence: Evidence): Figures {
     interruptions: files.flatMap(({ runs }) => runs).filter(hasLostItsClaim).length,
     repeats: pairs.length,
     recoveries: recoveriesOf(pairs, entries).map(({ ms }) => ms),
-    ...repeatedOutcomesOf(pairs, entries),
+    repeatedOutcomes: [...repeated.values()].map(({ count }) => count).toSorted((a, b) => a - b),
+    oldestRepeatedMs: Math.max(0, ...[...repeated.values()].map(({ oldestMs }) => oldestMs)),
     afterRestarts: afterRestartsOf(entries),
     longestStopMs: longestStop(entries),
     longestLagMs: Math.max(0, ...entriesOf(entries, 'lag').map(({ ms }) => ms)),
@@ -103,20 +105,28 @@ function recoveriesOf(pairs: readonly Pair[], entries: readonly Entry[]): readon
   return [...first.values()].toSorted((a, b) => a.ms - b.ms);
 }
 
-function repeatedOutcomesOf(
-  pairs: readonly Pair[],
-  entries: readonly Entry[],
-): Pick<Figures, 'repeatedOutcomes' | 'oldestRepeatedMs'> {
+/** What ran again after the death of a process although it had completed there. */
+export interface Repeated {
+  readonly count: number;
+  /** How long before the death the first of them had completed. */
+  readonly oldestMs: number;
+}
+
+/** By process, of those that died. */
+export function findRepeated(evidence: Evidence, disturbances: Disturbances): ReadonlyMap<number, Repeated> {
+  return repeatedOutcomesOf(interruptedPairs([...jobFiles(evidence).values()], disturbances), evidence.entries);
+}
+
+function repeatedOutcomesOf(pairs: readonly Pair[], entries: readonly Entry[]): ReadonlyMap<number, Repeated> {
   const deaths = deathsOf(entries);
-  const counts = new Map<number, number>();
-  let oldest = 0;
+  const repeated = new Map<number, Repeated>();
   for (const [{ start, end }, next] of pairs) {
     const diedAt = deaths.get(start.pid) ?? Infinity;
     if (end?.how !== 'completed' || diedAt < end.at || diedAt > next.start.at) continue;
-    counts.set(start.pid, (counts.get(start.pid) ?? 0) + 1);
-    oldest = Math.max(oldest, diedAt - end.at);
+    const { count, oldestMs } = repeated.get(start.pid) ?? { count: 0, oldestMs: 0 };
+    repeated.set(start.pid, { count: count + 1, oldestMs: Math.max(oldestMs, diedAt - end.at) });
   }
-  return { repeatedOutcomes: [...counts.values()].toSorted((a, b) => a - b), oldestRepeatedMs: oldest };
+  return repeated;
 }
 
 function deathsOf(entries: readonly Entry[]): ReadonlyMap<number, number> {
