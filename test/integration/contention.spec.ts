@@ -12,6 +12,8 @@ const workers = 8;
 const producers = 4;
 const rounds = 25;
 const recoverable = 200;
+const keys = 40;
+const keyRounds = 50;
 /** Long enough that no busy machine ends it; heartbeat and recovery are made busy by themselves. */
 const lease = 60_000;
 
@@ -70,6 +72,55 @@ async function produce(name: string, queue: PersistentJobQueue, dataSource: Data
         })
         .catch((error: unknown) => (error instanceof PlannedRollback ? undefined : tally.rejected.push(error))),
     ]);
+  }
+}
+
+/** Enqueues of the same few keys, two in each transaction and one beside it, each without its transaction as well. */
+async function contend(
+  seed: number,
+  queue: PersistentJobQueue,
+  dataSource: DataSource,
+  tally: KeyTally,
+): Promise<void> {
+  for (let round = 0; round < keyRounds; round++) {
+    const [one, other, third] = [round * 7 + seed, round * 11 + 3 * seed + 1, round * 13 + 5 * seed + 2].map(
+      (place) => `key-${place % keys}`,
+    );
+    const enqueue = async (uniqueKey: string, manager?: EntityManager): Promise<number> => {
+      const { outcome } = await queue.tryEnqueue('work', uniqueKey, { uniqueKey, ...(manager && { manager }) });
+      return outcome === 'stored' ? 1 : 0;
+    };
+    await Promise.all([
+      tally.counts(enqueue(String(third))),
+      tally.countsUnlessVictim(
+        dataSource.transaction(
+          async (manager) => (await enqueue(String(one), manager)) + (await enqueue(String(other), manager)),
+        ),
+      ),
+    ]);
+  }
+}
+
+/** What became of enqueues with keys. */
+class KeyTally {
+  stored = 0;
+  readonly rejected: unknown[] = [];
+  /** Transactions of the app that the database sacrificed, to end a deadlock of theirs. */
+  victims = 0;
+
+  async counts(storing: Promise<number>): Promise<void> {
+    await storing.then((count) => (this.stored += count)).catch((error: unknown) => this.rejected.push(error));
+  }
+
+  /** Only the app can repeat a transaction of its own: it has to see the error as the driver gave it. */
+  async countsUnlessVictim(transaction: Promise<number>): Promise<void> {
+    await this.counts(
+      transaction.catch((error: unknown) => {
+        if (!/^(40P01|ER_LOCK_DEADLOCK)$/.test(String(Reflect.get(Object(error), 'code')))) throw error;
+        this.victims += 1;
+        return 0;
+      }),
+    );
   }
 }
 
@@ -141,6 +192,30 @@ forEachDatabase(
       expect(tally.rejected).toEqual([]);
       expect(tally.runs).toEqual(tally.expectedRuns());
       expect(await rig.rows()).toEqual([]);
+      expect(unhandled).toEqual([]);
+    }, 180_000);
+
+    it('transactions that enqueue two of forty keys each lose and repeat nothing, and nothing else is rejected for them', async () => {
+      const tally = new KeyTally();
+      const dataSource = await storeRig.dataSource();
+      const store = await storeRig.open();
+      const queues = await Promise.all(
+        Array.from({ length: workers }, () => rig.queue({ workers: 1, lease, prefetch: 5 })),
+      );
+      let runs = 0;
+      for (const queue of queues) queue.register('work', () => void (runs += 1));
+      await Promise.all(queues.map((queue) => queue.start()));
+
+      let hasEnded = false;
+      const holding = holdBusily(store, () => hasEnded);
+      await Promise.all(queues.map((queue, index) => contend(index, queue, dataSource, tally)));
+      await until(async () => (await rig.rows("job_type = 'work'")).length === 0, { within: 90_000 });
+      hasEnded = true;
+      await holding;
+
+      expect(tally.rejected).toEqual([]);
+      expect(tally.stored).toBeGreaterThan(keys);
+      expect(runs).toBe(tally.stored);
       expect(unhandled).toEqual([]);
     }, 180_000);
   },

@@ -16,15 +16,20 @@ for (const name of ['postgres', 'mysql'] as const) {
     let rig: Rig;
     let app: RigApp;
     let outageMs = 0;
+    /** Ids of the job that runs all the time, and of the one that becomes due meanwhile. */
+    let running = '';
+    let waiting = '';
     /** While it was away. */
     let outage = { from: 0, to: 0 };
 
     beforeAll(async () => {
       server = await OwnServer.create(name);
       rig = await Rig.create(server);
-      app = await rig.start({ schedules: [{ name: 'tick', cron: '* * * * * *' }] });
-      await rig.enqueue([]);
-      await until(async () => (await rig.rows()).length === 0);
+      // No lease ends meanwhile, so nobody has a reason to run a job twice.
+      app = await rig.start({ schedules: [{ name: 'tick', cron: '* * * * * *' }], persistent: { lease: 120_000 } });
+      running = await rig.enqueue([{ do: 'wait', gate: 'after the restart' }]);
+      await until(async () => (await rig.count('start', running)) === 1);
+      waiting = await rig.enqueue([], { delay: 1_000 });
       const since = performance.now();
       await server.stop();
       const from = Date.now();
@@ -43,6 +48,15 @@ for (const name of ['postgres', 'mysql'] as const) {
       const id = await rig.enqueue([]);
 
       await until(async () => (await rig.count('done', id)) === 1);
+    });
+
+    it('a job that ran all the time and one that became due meanwhile are run to their ends, once each', async () => {
+      await rig.open('after the restart');
+      for (const id of [running, waiting]) {
+        await until(async () => (await rig.rows(`id = '${id}'`)).length === 0);
+        const effects = (await rig.effects(id)).map(({ what }) => what);
+        expect(effects).toEqual(['start', 'done']);
+      }
     });
 
     it('its schedule goes on, and catches up one slot of the outage', async () => {
