@@ -59,7 +59,7 @@ export function withStarts(
 /** Text of a few characters a start: the first moment, then how much later each was; `*n` behind a moment stands for n starts. */
 export function encodeStarts(starts: StartTimes): string {
   const parts: string[] = [];
-  let before = 1 / 100;
+  let before = 0;
   for (let at = 0; at < starts.length;) {
     const moment = starts[at] ?? 0;
     let end = at + 1;
@@ -74,7 +74,7 @@ export function encodeStarts(starts: StartTimes): string {
 /** @param text As `encodeStarts` made it; nothing else is ever written there. */
 export function decodeStarts(text: string): StartTimes {
   const starts: number[] = [];
-  let moment = 1 / 100;
+  let moment = 0;
   for (const part of text.split(' ')) {
     const [later, times = '1'] = part.split('*');
     if (later === undefined || later === '') continue;
