@@ -1,3 +1,4 @@
+import { cpus } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ChildProcess } from './child-process.mjs';
 import { contestant } from './contestants/index.mjs';
@@ -10,7 +11,8 @@ const patienceMs = 300_000;
  *
  * @param {string} id Of the contestant.
  * @param {{ jobs: number, processes: number }} size
- * @returns {Promise<{ ms: number, cpuMs: number }>} `cpuMs` is the processor time of the worker processes, not that of the server.
+ * @returns {Promise<{ ms: number, cpuMs: number, machineMs: number }>} `cpuMs` is the processor time of the worker processes, `machineMs`
+ *   that of the whole machine, the server's with it.
  */
 export async function measureDrain(id, { jobs, processes }) {
   const subject = await contestant(id);
@@ -23,10 +25,12 @@ export async function measureDrain(id, { jobs, processes }) {
     );
     try {
       await Promise.all(children.map((child) => child.hear('ready')));
+      const busyBefore = busyMs();
       const ms = await timeDrain(subject, children, jobs);
+      const machineMs = busyMs() - busyBefore;
       const costs = await Promise.all(children.map((child) => child.ask('all done', 'cost')));
       await Promise.all(children.map((child) => child.stop()));
-      return { ms, cpuMs: sum(costs.map(({ cpuMs }) => cpuMs)) };
+      return { ms, machineMs, cpuMs: sum(costs.map(({ cpuMs }) => cpuMs)) };
     } finally {
       for (const child of children) child.kill();
     }
@@ -64,6 +68,11 @@ function allCounted(children, jobs) {
     );
   });
   return Promise.race([all, ...children.map((child) => child.failure)]);
+}
+
+/** Of all processors since the machine was started. */
+function busyMs() {
+  return sum(cpus().map(({ times: { user, nice, sys, irq } }) => user + nice + sys + irq));
 }
 
 function sum(values) {

@@ -19,7 +19,7 @@ graphile-worker 0.18 and pg-boss 12 ask for Node.js 22; where the run says Node.
 
 const introductions = {
   drain: `Jobs that do nothing wait in the storage and are run to the last. The clock runs from the word to go, given when all worker processes stand
-connected, until the last job has run and is acknowledged.`,
+connected, until the last job has run and is acknowledged. The processor time is that of the worker processes, and then of the whole machine.`,
   enqueue: `Jobs are stored, and each call is answered once its job is. "32 in flight" is what a busy web server does: 32 callers, each of whom waits for
 its own job.`,
   latency: `From the call of enqueue to the start of the handler, while nothing else is to be done: it includes the storing. Between processes the
