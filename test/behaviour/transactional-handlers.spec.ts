@@ -369,7 +369,8 @@ forEachDatabase((database) => {
     });
   } else {
     it('a stop does not wait for the connection of one that has not begun', async () => {
-      const narrow = await database.connect({ poolSize: 1, extra: { max: 1, connectionLimit: 1 } });
+      const limit = database.name === 'mysql' ? { connectionLimit: 1 } : { max: 1 };
+      const narrow = await database.connect({ poolSize: 1, extra: limit });
       const narrowRig = new QueueRig(narrow);
       const own = await narrowRig.queue({ shutdownTimeout: 0 });
       handle(({ manager }) => write(manager, 'a'), {}, own);
