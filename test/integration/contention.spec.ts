@@ -12,7 +12,7 @@ const workers = 8;
 const producers = 4;
 const rounds = 25;
 const recoverable = 200;
-const keys = 40;
+const fewKeys = 40;
 const keyRounds = 50;
 /** Long enough that no busy machine ends it; heartbeat and recovery are made busy by themselves. */
 const lease = 60_000;
@@ -84,7 +84,7 @@ async function contend(
 ): Promise<void> {
   for (let round = 0; round < keyRounds; round++) {
     const [one, other, third] = [round * 7 + seed, round * 11 + 3 * seed + 1, round * 13 + 5 * seed + 2].map(
-      (place) => `key-${place % keys}`,
+      (place) => `key-${place % fewKeys}`,
     );
     const enqueue = async (uniqueKey: string, manager?: EntityManager): Promise<number> => {
       const { outcome } = await queue.tryEnqueue('work', uniqueKey, { uniqueKey, ...(manager && { manager }) });
@@ -214,7 +214,7 @@ forEachDatabase(
       await holding;
 
       expect(tally.rejected).toEqual([]);
-      expect(tally.stored).toBeGreaterThan(keys);
+      expect(tally.stored).toBeGreaterThan(fewKeys);
       expect(runs).toBe(tally.stored);
       expect(unhandled).toEqual([]);
     }, 180_000);
