@@ -110,11 +110,22 @@ function checkObject(value: object, path: string, above: readonly object[]): voi
     return;
   }
   if ('toJSON' in value || Object.prototype.toString.call(value) !== '[object Object]') {
-    throw refusal(path, `a ${nameOf(value)}`, 'the handler would receive something else; convert it first');
+    const name = nameOf(value);
+    throw refusal(
+      path,
+      `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`,
+      `the handler would receive something else; ${remedyFor(value)}`,
+    );
   }
   for (const [key, field] of Object.entries(value)) {
     if (field !== undefined) checkValue(field, `${path}${pathStep(key)}`, inside);
   }
+}
+
+function remedyFor(value: object): string {
+  if (value instanceof Promise) return 'await it first';
+  if (value instanceof Date) return 'convert it first, by toISOString() or getTime()';
+  return 'convert it first';
 }
 
 function nameOf(value: object): string {

@@ -50,6 +50,11 @@ const kinds = ['exponential', 'linear', 'fixed'] as const;
  */
 export function resolveBackoff(options: unknown, name = 'backoff'): Backoff {
   if (typeof options === 'function') return resolveBackoff({ delay: options }, name);
+  if (typeof options === 'number') {
+    throw new InvalidOptionError(
+      `${name} must be an object or a function, got ${show(options)}; the same wait each time is { kind: 'fixed', initial: ${show(options)} }`,
+    );
+  }
   const given = options === undefined ? {} : checkKnownKeys(name, options, [...Object.keys(defaultBackoff), 'delay']);
   const { kind, initial, multiplier, max, jitter, delay } = { delay: undefined, ...defaultBackoff, ...present(given) };
   const checkedKind = checkOneOf(`${name}.kind`, kind, kinds);

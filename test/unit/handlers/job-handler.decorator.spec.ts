@@ -93,7 +93,7 @@ describe('@JobHandler', () => {
     [{ maxRetries: '3' }, "maxRetries must be a whole number from 0 to 10000, got '3'"],
     [{ timeout: Number.NaN }, 'timeout must be a duration in whole milliseconds from 0 to'],
     [{ backoff: { multiplier: 0 } }, 'backoff.multiplier must be a number from 1 to 1000, got 0'],
-    [{ backoff: 500 }, 'backoff must be an object, got 500'],
+    [{ backoff: 500 }, 'backoff must be an object or a function, got 500'],
     [
       { instance: '' },
       "instance must be 1 to 64 letters, digits, dots, dashes and underscores, like 'reports', got ''",

@@ -56,7 +56,7 @@ describe('encodePayload', () => {
     [{ when: new Date(0) }, 'payload.when is a Date'],
     [{ m: new Map() }, 'payload.m is a Map'],
     [{ b: Buffer.from('x') }, 'payload.b is a Buffer'],
-    [{ e: new Error('x') }, 'payload.e is a Error'],
+    [{ e: new Error('x') }, 'payload.e is an Error'],
     [{ 'odd key': { f: () => 1 } }, "payload['odd key'].f is a function"],
     [cycle, 'payload.list[0] is a reference to an object around it'],
   ])('refuses %p and names the path', (payload, message) => {

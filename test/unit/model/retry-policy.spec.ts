@@ -61,7 +61,8 @@ describe('resolveBackoff', () => {
     [{ jitter: 2 }, /backoff.jitter must be a number from 0 to 1, got 2/],
     [{ max: 10 }, /backoff.max must be a duration in whole milliseconds from 500/],
     [{ factor: 2 }, /backoff has no option 'factor'; it has kind, initial, multiplier, max, jitter, delay/],
-    [7, /backoff must be an object, got 7/],
+    [7, /backoff must be an object or a function, got 7; .* \{ kind: 'fixed', initial: 7 \}/],
+    ['slow', /backoff must be an object, got 'slow'/],
   ])('refuses %j and says why', (options, message) => {
     expect(() => resolveBackoff(options)).toThrow(InvalidOptionError);
     expect(() => resolveBackoff(options)).toThrow(message);
