@@ -30,3 +30,9 @@ export function errorField(error: unknown, name: string): string | number | unde
   const value: unknown = Reflect.get(error, name);
   return typeof value === 'string' || typeof value === 'number' ? value : undefined;
 }
+
+/** The SQLSTATE that a server's own answer has as its `code`. EPIPE, of the system, has five characters as well; no class begins with E. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const code = errorField(error, 'code');
+  return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}

@@ -1,5 +1,5 @@
 import { JobsError, StoreError } from '../../model/errors.js';
-import { errorField } from './retry.js';
+import { errorField, sqlStateOf } from './retry.js';
 
 /**
  * SQLSTATE classes whose messages speak of connections, rights, names and resources. All others may quote a value, and values
@@ -36,7 +36,7 @@ export async function inStore<T>(what: string, run: () => Promise<T>): Promise<T
 
 function refusedBy(error: unknown): StoreError['refuses'] {
   const code = String(errorField(error, 'code') ?? '');
-  const state = String(errorField(error, 'sqlState') ?? (isSqlState(code) ? code : '')).slice(0, 2);
+  const state = String(errorField(error, 'sqlState') ?? sqlStateOf(error) ?? '').slice(0, 2);
   const isOf = (states: readonly string[], codes: readonly string[]): boolean =>
     states.includes(state) || codes.some((beginning) => code.startsWith(beginning));
   if (isOf(refusedValues, refusedValuesOfSqlite)) return 'value';
@@ -46,12 +46,8 @@ function refusedBy(error: unknown): StoreError['refuses'] {
 /** Never a bound value: the code of the error, and its message where that kind of message holds none. */
 function describe(error: unknown): string {
   const code = errorField(error, 'code') ?? 'no code';
-  const state = errorField(error, 'sqlState') ?? (isSqlState(code) ? code : undefined);
+  const state = errorField(error, 'sqlState') ?? sqlStateOf(error);
   const message = String(errorField(error, 'message') ?? '');
   const isHarmless = state === undefined || harmlessClasses.includes(String(state).slice(0, 2));
   return message === '' || !isHarmless ? String(code) : `${message.slice(0, 300)} (${code})`;
-}
-
-function isSqlState(code: string | number): boolean {
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
 }

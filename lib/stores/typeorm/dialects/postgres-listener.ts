@@ -1,5 +1,5 @@
 import { startTimer } from '../../../model/timer.js';
-import { errorField } from '../retry.js';
+import { sqlStateOf } from '../retry.js';
 import type { PgClient, PgPool } from './postgres-pool.js';
 
 const firstPauseMs = 100;
@@ -75,7 +75,7 @@ export class PostgresListener {
     if (!this.hasWarned && isRefusal(error)) {
       this.hasWarned = true;
       this.parts.warn(
-        `the server refuses the connection that listens for new jobs (${errorField(error, 'code')}); until it takes it, jobs of other processes are found by polling`,
+        `the server refuses the connection that listens for new jobs (${sqlStateOf(error)}); until it takes it, jobs of other processes are found by polling`,
       );
     }
     const longest = Math.min(firstPauseMs * 2 ** this.failures, longestPauseMs);
@@ -87,8 +87,8 @@ export class PostgresListener {
 
 /** Whether the server itself has said no, and not because it is away. */
 function isRefusal(error: unknown): boolean {
-  const state = String(errorField(error, 'code') ?? '');
-  return /^[0-9A-Z]{5}$/.test(state) && !awayClasses.includes(state.slice(0, 2));
+  const state = sqlStateOf(error);
+  return state !== undefined && !awayClasses.includes(state.slice(0, 2));
 }
 
 /** A connection that is broken already has nothing left to say that matters. */

@@ -49,6 +49,7 @@ describe('inStore', () => {
     driverError('relation "x" does not exist', { code: '42P01' }),
     driverError('terminating connection', { code: '57P01' }),
     driverError("Table 'x' doesn't exist", { code: 'ER_NO_SUCH_TABLE', sqlState: '42S02' }),
+    driverError('write EPIPE', { code: 'EPIPE' }),
     driverError('database is locked', { code: 'SQLITE_BUSY' }),
   ])('shows the message of %s', async (cause) => {
     expect(String(await thrown(cause))).toContain(cause.message);

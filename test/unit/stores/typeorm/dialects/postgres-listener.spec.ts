@@ -61,6 +61,7 @@ describe('PostgresListener', () => {
   it.each([
     ['is not there', Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })],
     ['starts', Object.assign(new Error('the database system is starting up'), { code: '57P03' })],
+    ['goes while we write', Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' })],
     ['cuts it', new Error('Connection terminated unexpectedly')],
   ])('says nothing of a server that %s, since the worker does', async (_what, failure) => {
     failures = [failure, failure, failure, undefined];
