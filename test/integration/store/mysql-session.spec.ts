@@ -2,6 +2,10 @@ import { MysqlConnections, say } from '../../../lib/stores/typeorm/dialects/mysq
 import { closeOwnDataSource, openOwnDataSource } from '../../../lib/stores/typeorm/own-data-source.js';
 import { forEachDatabase } from '../../support/databases.js';
 
+/** As a server's own settings would have it for every connection. */
+const forbidding =
+  "SET SESSION sql_safe_updates = 1, SESSION sql_select_limit = 10, SESSION max_join_size = 100, SESSION completion_type = 'RELEASE'";
+
 forEachDatabase(
   (database) => {
     afterEach(() => database.clear());
@@ -18,6 +22,26 @@ forEachDatabase(
       await closeOwnDataSource(own);
 
       expect(rows.map((row) => row['Value'])).toEqual(isMariadb ? ['15'] : []);
+    });
+
+    it('what a server forbids to people who type is no trouble to us', async () => {
+      const own = await openOwnDataSource(await database.connect(), 1);
+      await own.query(forbidding);
+      const connections = new MysqlConnections(own);
+      await connections.use((connection) => say(connection, 'CREATE TABLE grown (id INT PRIMARY KEY, n INT)'));
+      const rows = Array.from({ length: 40 }, (_row, id) => `(${id}, 0)`).join();
+      await connections.transaction((connection) => say(connection, `INSERT INTO grown VALUES ${rows}`));
+
+      const written = await connections.transaction((connection) =>
+        say(connection, 'UPDATE grown SET n = 1 WHERE n = 0'),
+      );
+      const read = await connections.use((connection) =>
+        say(connection, 'SELECT a.id FROM grown AS a JOIN grown AS b ON a.n + 0 = b.n + 0'),
+      );
+      await connections.use((connection) => say(connection, 'DROP TABLE grown'));
+      await closeOwnDataSource(own);
+
+      expect([written.affected, read.rows.length]).toEqual([40, 1_600]);
     });
   },
   ['mysql'],

@@ -20,6 +20,7 @@ function handleOf(dataSource: DataSource): {
   exec(sql: string): void;
   pragma(sql: string, options: { simple: true }): unknown;
   prepare(sql: string): { iterate(): IterableIterator<unknown> };
+  defaultSafeIntegers(isOn: true): void;
 } {
   return Reflect.get(dataSource.driver, 'databaseConnection');
 }
@@ -159,6 +160,18 @@ forEachDatabase(
 
       await insert;
       expect(await rig.rows()).toHaveLength(1);
+    });
+
+    it('works on a connection that the app has set to answer with BigInts', async () => {
+      handleOf(dataSource).defaultSafeIntegers(true);
+      const first = await claimed(store, aJob());
+      const outcomes = [await settle(store, first, { kind: 'retried', delayMs: 60_000, error: 'no' })];
+      outcomes.push(await settle(store, await claimed(store, aJob())));
+
+      expect(outcomes).toEqual(['settled', 'settled']);
+      expect(first.attempts).toBe(0);
+      const rows = await dataSource.query('SELECT status, attempts FROM rws_jobs');
+      expect(rows).toEqual([{ status: 'pending', attempts: 1n }]);
     });
 
     it("leaves the app's busy timeout as it was", async () => {

@@ -48,13 +48,14 @@ interface MysqlPool {
 
 /**
  * What every connection of ours is, whatever the server's defaults are. READ COMMITTED takes no locks on gaps, over which claims and
- * inserts would deadlock. A strict mode never cuts a value. A process that stands still in the middle of a transaction, or whose connection
+ * inserts would deadlock. A strict mode never cuts a value. What a server may forbid to people who type, a write that no key leads to or a look
+ * through many rows, claims need; a commit is to end the transaction and nothing else. A process that stands still in the middle of a transaction, or whose connection
  * has gone silent there, would keep its locks for hours; MariaDB, which alone reads that kind of comment, ends it.
  */
 const sessionSettings = [
   'SET NAMES utf8mb4',
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-  "SET SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 10, SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION' /*M!100300 , SESSION idle_transaction_timeout = 15 */",
+  "SET SESSION autocommit = 1, SESSION innodb_lock_wait_timeout = 10, SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION completion_type = 'NO_CHAIN', SESSION sql_safe_updates = 0, SESSION sql_big_selects = 1, SESSION sql_select_limit = 18446744073709551615 /*M!100300 , SESSION idle_transaction_timeout = 15 */",
 ];
 
 /** A deadlock, whose victim was rolled back whole, and a lock that was waited for too long. */

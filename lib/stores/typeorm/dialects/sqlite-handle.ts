@@ -35,11 +35,50 @@ export interface SqliteHandle {
   exec(sql: string): unknown;
 }
 
+interface SqliteConnection extends Omit<SqliteHandle, 'prepare'> {
+  prepare(sql: string): { safeIntegers(isOn: false): SqliteStatement };
+}
+
+/** The connection with statements that answer with numbers, also where the app has set it to answer with BigInts. */
+class NumericHandle implements SqliteHandle {
+  constructor(private readonly connection: SqliteConnection) {}
+
+  get open(): boolean {
+    return this.connection.open;
+  }
+
+  get memory(): boolean {
+    return this.connection.memory;
+  }
+
+  get inTransaction(): boolean {
+    return this.connection.inTransaction;
+  }
+
+  prepare(sql: string): SqliteStatement {
+    return this.connection.prepare(sql).safeIntegers(false);
+  }
+
+  exec(sql: string): unknown {
+    return this.connection.exec(sql);
+  }
+}
+
+const handles = new WeakMap<object, SqliteHandle>();
+
 /** The one connection behind a DataSource. It is another one after the DataSource was initialized anew. */
 export function sqliteHandle(dataSource: DataSource): SqliteHandle {
-  const handle: unknown = Reflect.get(dataSource.driver, 'databaseConnection');
-  if (hasFunctions(handle, ['prepare', 'exec'])) return handle as SqliteHandle;
+  const connection: unknown = Reflect.get(dataSource.driver, 'databaseConnection');
+  if (isConnection(connection)) {
+    const handle = handles.get(connection) ?? new NumericHandle(connection);
+    handles.set(connection, handle);
+    return handle;
+  }
   throw new UnsupportedDatabaseError("the DataSource of type 'better-sqlite3' has no connection of that package");
+}
+
+function isConnection(value: unknown): value is SqliteConnection {
+  return hasFunctions(value, ['prepare', 'exec']);
 }
 
 /** Another connection, of this process or another, holds the lock; asking again may help. */
