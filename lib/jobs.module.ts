@@ -8,13 +8,25 @@ import {
 } from './jobs.options.js';
 import { GivenOptions, jobsProviders } from './jobs.providers.js';
 import { getJobQueueToken, getJobsAdminToken, getPersistentJobQueueToken, givenOptionsToken } from './jobs.tokens.js';
+import { InvalidOptionError } from './model/errors.js';
+
+/** Takes the place of options where there are none. */
+const noOptions: Provider = {
+  provide: givenOptionsToken,
+  useFactory: () => {
+    throw new InvalidOptionError(
+      'JobsModule is imported without forRoot: write JobsModule.forRoot() in the imports of the root module; it is global, so other ' +
+        'modules need not import it',
+    );
+  },
+};
 
 /**
  * Brings both queues into an app. To be imported once, in the root module: it is global, so every module can inject `JobQueue` and
  * `PersistentJobQueue`. Further ones need a `name`. Not for a module that is loaded later: Nest calls no hooks there, so no handler would
  * be found and no worker started.
  */
-@Module({})
+@Module({ providers: [noOptions] })
 export class JobsModule {
   /**
    * Options that are known when the code is loaded. They are checked when the app starts.

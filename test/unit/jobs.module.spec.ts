@@ -58,6 +58,17 @@ describe('JobsModule', () => {
     expect(app.get(Service).queue).toBe(app.get(JobQueue));
   });
 
+  it('is refused without forRoot, beside another one, too', async () => {
+    @Module({ imports: [JobsModule] })
+    class FeatureModule {}
+    const alone = Test.createTestingModule({ imports: [JobsModule] }).compile();
+    const beside = Test.createTestingModule({ imports: [JobsModule.forRoot(memoryOnly), FeatureModule] }).compile();
+
+    await expect(alone).rejects.toThrow(InvalidOptionError);
+    await expect(alone).rejects.toThrow('write JobsModule.forRoot() in the imports of the root module');
+    await expect(beside).rejects.toThrow('JobsModule is imported without forRoot');
+  });
+
   it('lets a module that is loaded later inject its queues', async () => {
     @Injectable()
     class Service {

@@ -76,6 +76,16 @@ forEachDatabase(
 
     if (!isPostgres) return;
 
+    it('a role that may not read the version of the tables hears of it at the start', async () => {
+      for (const statement of granted) await grant(statement);
+      await owner.query(`REVOKE SELECT ON rws_jobs_schema FROM ${role}`);
+
+      const opening = rig.openOn(await connectAsRole(), { schema: 'check' });
+
+      await expect(opening).rejects.toThrow(SchemaError);
+      await expect(opening).rejects.toThrow('GRANT SELECT ON "rws_jobs_schema" to it');
+    });
+
     it.each(['rws_jobs', 'rws_jobs_limits', 'rws_jobs_slots'])(
       'a role that may not write %s hears of it at the start',
       async (table) => {

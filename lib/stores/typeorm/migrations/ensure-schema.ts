@@ -34,14 +34,22 @@ export interface SchemaAccess {
  */
 export async function ensureSchema(mode: SchemaMode, access: SchemaAccess, names: SqlNames): Promise<void> {
   if (mode === 'none') return;
-  const found = await access.read(names);
+  const found = await read(access, names);
   if (isUsable(found, names, access.sql.family)) return mustBeOpen(found);
   if (isNewer(found)) throw tooNew(found, names);
   if (mode === 'check') throw notReady(found, names, access);
   try {
     await access.migrate(names, planFor(names, access.sql));
   } catch (error) {
-    throw access.isForbidden(error) ? forbidden(error, names) : error;
+    throw access.isForbidden(error) ? forbidden(error, names, access.sql.family) : error;
+  }
+}
+
+async function read(access: SchemaAccess, names: SqlNames): Promise<FoundSchema> {
+  try {
+    return await access.read(names);
+  } catch (error) {
+    throw access.isForbidden(error) ? unreadable(error, names) : error;
   }
 }
 
@@ -77,7 +85,22 @@ function mustBeOpen({ barred = [] }: FoundSchema): void {
   );
 }
 
-function forbidden(cause: unknown, names: SqlNames): SchemaError {
+function unreadable(cause: unknown, names: SqlNames): SchemaError {
+  return new SchemaError(
+    `this database role may not read ${names.versions}, where the version of the job table ${names.table} is kept: ` +
+      `GRANT SELECT ON ${names.versions} to it, and what else docs/databases.md names`,
+    { cause },
+  );
+}
+
+function forbidden(cause: unknown, names: SqlNames, family: SchemaSql['family']): SchemaError {
+  if (family === 'sqlite') {
+    return new SchemaError(
+      `the SQLite database is read-only, so the job table ${names.table} can be neither made nor written: let this process write ` +
+        'to the file and to its folder',
+      { cause },
+    );
+  }
   return new SchemaError(
     `this database role may not create or change the job table ${names.table}: run the migrations that ` +
       "'nestjs-jobs/typeorm' exports with a role that may, then set schema: 'check' (or 'none') here",
