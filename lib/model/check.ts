@@ -9,6 +9,7 @@ export function show(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (Array.isArray(value)) return 'an array';
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
+  if (value instanceof Promise) return 'a promise';
   if (typeof value === 'object' && value !== null) return 'an object';
   return String(value);
 }
@@ -70,7 +71,8 @@ export function checkKnownKeys(what: string, value: unknown, known: readonly str
   }
   for (const key of Object.keys(value)) {
     if (!known.includes(key)) {
-      throw new InvalidOptionError(`${what} has no option '${key}'; it has ${known.join(', ')}`);
+      const [have, they] = /\boptions\b/.test(what) ? ['have', 'they'] : ['has', 'it'];
+      throw new InvalidOptionError(`${what} ${have} no option '${key}'; ${they} ${have} ${known.join(', ')}`);
     }
   }
   return value as Record<string, unknown>;

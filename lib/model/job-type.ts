@@ -13,7 +13,9 @@ const forbidden = /[\u0000-\u001f\u007f]|^\s|\s$/u;
  * @throws InvalidJobTypeError
  */
 export function checkJobType(type: unknown): string {
-  if (typeof type !== 'string') throw new InvalidJobTypeError(`a job type must be a string, got ${show(type)}`);
+  if (typeof type !== 'string') {
+    throw new InvalidJobTypeError(`a job type must be a string, like 'send_welcome_email', got ${show(type)}`);
+  }
   if (type === '')
     throw new InvalidJobTypeError("a job type must not be empty; name the work, like 'send_welcome_email'");
   if (type.length > longestJobType) {

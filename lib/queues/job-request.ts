@@ -32,8 +32,11 @@ export function makeEach<R>(requests: unknown, make: (request: JobRequest) => R,
  */
 export function makeOne<R>(place: string, request: unknown, make: (request: JobRequest) => R): R {
   return at(place, () => {
-    if (isRequest(request)) return make(request);
-    throw new InvalidOptionError(`a job is { type, payload, …options }, got ${show(request)}`);
+    if (isRequest(request) && 'type' in request) return make(request);
+    const given = isRequest(request)
+      ? `an object with ${Object.keys(request).slice(0, 5).join(', ') || 'nothing'}`
+      : show(request);
+    throw new InvalidOptionError(`a job is { type, payload, …options }, got ${given}`);
   });
 }
 

@@ -36,7 +36,7 @@ import type { JobRequest, JobRequestOf } from './job-request.js';
 import type { JobSchedules } from './job-schedules.js';
 import { adminOf } from './queue-admin.js';
 import { PersistentRunner } from './persistent-runner.js';
-import { publisherOf, type PersistentQueueParts, type QueueParts } from './queue-parts.js';
+import { checkParts, publisherOf, type PersistentQueueParts, type QueueParts } from './queue-parts.js';
 import { makePersistentEngine } from './persistent-engine.js';
 import { registerFunction } from './register.js';
 import { persistentScheduling } from './scheduling.js';
@@ -70,6 +70,7 @@ export class PersistentJobQueue {
     options: PersistentQueueOptions,
     private readonly parts: PersistentQueueParts,
   ) {
+    checkParts(parts);
     this.options = resolvePersistentOptions(options);
     this.handlers = parts.registry ?? new HandlerRegistry();
     this.events = parts.events ?? new JobEvents();

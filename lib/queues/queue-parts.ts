@@ -1,6 +1,7 @@
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { Clock } from '../model/clock.js';
 import type { JobEvents } from '../model/events.js';
+import { InvalidOptionError } from '../model/errors.js';
 import type { NewJob } from '../model/job.js';
 import { defaultInstanceName } from '../model/instance-name.js';
 import type { QueueKind } from '../model/job-event.js';
@@ -35,6 +36,14 @@ export interface QueueParts {
 export interface PersistentQueueParts extends QueueParts {
   /** Makes the store once its DataSource is there; called again after it has failed. */
   readonly openStore: () => Promise<AdministeredStore>;
+}
+
+/** @throws InvalidOptionError where somebody makes the queue by hand */
+export function checkParts(parts: unknown): void {
+  if (typeof parts === 'object' && parts !== null && 'openStore' in parts) return;
+  throw new InvalidOptionError(
+    'a PersistentJobQueue is not made by new: inject the one of the JobsModule, or write await PersistentJobQueue.create(dataSource, options)',
+  );
 }
 
 /** How long aborted handlers get to end before they are abandoned, milliseconds. */

@@ -272,7 +272,7 @@ forEachDatabase((database) => {
       await expect(queue.enqueueBatch(works(1), { onFailure: { type: '' } })).rejects.toThrow(/^onFailure: /);
       await expect(queue.enqueueBatch(works(1), { onFailure: { type: '' } })).rejects.toThrow(InvalidJobTypeError);
       const odd = { next: done } as object;
-      await expect(queue.enqueueBatch(works(1), odd)).rejects.toThrow(/has no option 'next'/);
+      await expect(queue.enqueueBatch(works(1), odd)).rejects.toThrow(/have no option 'next'/);
       await expect(queue.enqueueBatch({} as never)).rejects.toThrow(InvalidOptionError);
       await expect(queue.enqueueChain([works(1), []])).rejects.toThrow(/steps\[1\] has no jobs/);
       await expect(queue.enqueueChain([done, 'x' as never])).rejects.toThrow(/^steps\[1\]: a job is/);

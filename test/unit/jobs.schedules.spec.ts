@@ -142,7 +142,7 @@ describe('@JobSchedule', () => {
     [yearly, { type: 'nothing' }, /needs a @JobHandler beside it for the type 'nothing'.*there is 'report'/],
     [yearly, { on: 'persistent' as const }, /on is 'persistent', but JobsModule has persistent: false/],
     [yearly, { instance: 'nowhere' }, /@JobSchedule on Reports.write is bound to the instance 'nowhere'/],
-    [yearly, { on: 'memory' as const, queue: 'mail' }, /has no option 'queue'/],
+    [yearly, { on: 'memory' as const, queue: 'mail' }, /have no option 'queue'/],
   ])('fails the start of the app with %s, %j', async (cron, options, message) => {
     const start = (): Promise<unknown> => {
       class Reports {
@@ -171,7 +171,7 @@ describe('@JobSchedule', () => {
   });
 
   it.each([
-    [{ every: 5 }, /@JobSchedule on Reports\.write: options has no option 'every'/],
+    [{ every: 5 }, /@JobSchedule on Reports\.write: options have no option 'every'/],
     [{ name: '' }, /name must be 1 to 255 characters/],
     [{ misfire: 'never' }, /misfire must be 'skip' or 'once' or 'all', got 'never'/],
     [{ maxRetries: -1 }, /maxRetries/],

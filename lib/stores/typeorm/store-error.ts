@@ -28,7 +28,7 @@ export async function inStore<T>(what: string, run: () => Promise<T>): Promise<T
     return await run();
   } catch (error) {
     if (error instanceof JobsError) throw error;
-    const dressed = new StoreError(`could not ${what}: ${describe(error)}`, { cause: error });
+    const dressed = new StoreError(`could not ${what}: ${describe(error)}${mendFor(error)}`, { cause: error });
     const refused = refusedBy(error);
     throw refused === undefined ? dressed : dressed.refusing(refused);
   }
@@ -41,6 +41,18 @@ function refusedBy(error: unknown): StoreError['refuses'] {
     states.includes(state) || codes.some((beginning) => code.startsWith(beginning));
   if (isOf(refusedValues, refusedValuesOfSqlite)) return 'value';
   return isOf(refusedRequests, refusedRequestsOfSqlite) ? 'request' : undefined;
+}
+
+/** What to do where the tables are not there: as codes of PostgreSQL, MySQL and MariaDB, and a message of SQLite, say it. */
+function mendFor(error: unknown): string {
+  const code = String(errorField(error, 'code'));
+  const message = String(errorField(error, 'message'));
+  if (code === '42P01' || code === 'ER_NO_SUCH_TABLE' || message.startsWith('no such table')) {
+    return "; with schema: 'auto' a restart makes the tables, else run the migrations that 'nestjs-jobs/typeorm' exports";
+  }
+  if (code === '3F000' || code === 'ER_BAD_DB_ERROR')
+    return '; make the schema first, or name another one in tableName';
+  return '';
 }
 
 /** Never a bound value: the code of the error, and its message where that kind of message holds none. */

@@ -100,7 +100,7 @@ describe('@JobHandler', () => {
     ],
     [
       { retries: 3 },
-      "options has no option 'retries'; it has maxRetries, backoff, timeout, priority, queue, concurrency, globalConcurrency, rateLimit, key, retention, uniqueKey, schema, transactional, enhancers, instance",
+      "options have no option 'retries'; they have maxRetries, backoff, timeout, priority, queue, concurrency, globalConcurrency, rateLimit, key, retention, uniqueKey, schema, transactional, enhancers, instance",
     ],
     [{ uniqueKey: 'ada' }, "uniqueKey must be a function, got 'ada'"],
     [null, 'options must be an object, got null'],

@@ -94,7 +94,7 @@ describe('options of a job', () => {
     [{ timeout: Number.NaN }, 'got NaN'],
     [{ timeout: '5s' }, "got '5s'"],
     [{ manager: 'm' }, 'manager must be the EntityManager'],
-    [{ dely: 5 }, "has no option 'dely'"],
+    [{ dely: 5 }, "have no option 'dely'"],
     ['now', "must be an object, got 'now'"],
     [{ dataSource: {}, transaction: () => 1 }, 'are an EntityManager; pass it as { manager }'],
   ])('refuse %j', (options, message) => {
@@ -107,8 +107,8 @@ describe('options of a job', () => {
   });
 
   it('give a memory job no transaction', () => {
-    expect(() => resolveSubmitOptions({ manager: {} })).toThrow(/has no option 'manager'/);
-    expect(() => resolveSubmitOptions({ queue: 'mail' })).toThrow(/has no option 'queue'/);
+    expect(() => resolveSubmitOptions({ manager: {} })).toThrow(/have no option 'manager'/);
+    expect(() => resolveSubmitOptions({ queue: 'mail' })).toThrow(/have no option 'queue'/);
   });
 });
 

@@ -46,7 +46,7 @@ describe('register', () => {
   it.each([
     [{ schema: 7 }, "register('work'): schema must be a Standard Schema"],
     [{ transactional: 'yes' }, "register('work'): transactional must be true or false, got 'yes'"],
-    [{ enhancers: true }, "the options of register('work') has no option 'enhancers'"],
+    [{ enhancers: true }, "the options of register('work') have no option 'enhancers'"],
   ])('refuses the options %j', (options, message) => {
     const queue = new JobQueue({}, { sink: new RecordingSink() });
 

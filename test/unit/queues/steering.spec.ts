@@ -79,7 +79,7 @@ describe('JobQueue, steered by its jobs', () => {
       "register('send'): timeout must be a duration in whole milliseconds from 0 to 3153600000000, got NaN",
     );
     expect(() => queue.register('send', () => 1, { retries: 1 } as object)).toThrow(
-      "the options of register('send') has no option 'retries'",
+      "the options of register('send') have no option 'retries'",
     );
     expect(queue.handlers.types()).toEqual([]);
   });

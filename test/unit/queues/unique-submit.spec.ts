@@ -118,6 +118,6 @@ describe('JobQueue', () => {
   });
 
   it('has no throttles', () => {
-    expect(() => queue.submit('work', 1, { throttle: { window: 1 } } as object)).toThrow(/has no option 'throttle'/);
+    expect(() => queue.submit('work', 1, { throttle: { window: 1 } } as object)).toThrow(/have no option 'throttle'/);
   });
 });

@@ -26,6 +26,20 @@ describe('inStore', () => {
     expect(error).toMatchObject({ message: 'could not do it: connect refused (ECONNREFUSED)', cause });
   });
 
+  it.each([
+    ['PostgreSQL', driverError('relation "jobs" does not exist', { code: '42P01' }), "schema: 'auto'"],
+    ['MySQL', driverError('no table', { code: 'ER_NO_SUCH_TABLE', sqlState: '42S02' }), "schema: 'auto'"],
+    ['SQLite', driverError('no such table: jobs', { code: 'SQLITE_ERROR' }), "schema: 'auto'"],
+    ['PostgreSQL', driverError('schema "a" does not exist', { code: '3F000' }), 'make the schema first'],
+    [
+      'MySQL',
+      driverError("Unknown database 'a'", { code: 'ER_BAD_DB_ERROR', sqlState: '42000' }),
+      'make the schema first',
+    ],
+  ])('says what to do about what is not there: %s, %s', async (_database, cause, mend) => {
+    expect(await thrown(cause)).toMatchObject({ message: expect.stringContaining(mend) });
+  });
+
   it('leaves errors of this library as they are', async () => {
     const error = new SchemaError('no table');
 
