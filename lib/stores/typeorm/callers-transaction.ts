@@ -1,6 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 import { show } from '../../model/check.js';
 import { InvalidManagerError } from '../../model/errors.js';
+import { guardOf } from './rollbacks.js';
 import { sharedRunner } from './sealed-runner.js';
 
 /** What is asked of TypeORM's EntityManager. */
@@ -35,7 +36,9 @@ export function runnerOf(manager: unknown, dataSource: DataSource): QueryRunner 
   if (!queryRunner.isTransactionActive) {
     throw new InvalidManagerError(`the manager's query runner has no open transaction; start one first, or ${mend}`);
   }
-  return sharedRunner(queryRunner);
+  const runner = sharedRunner(queryRunner);
+  guardOf(runner);
+  return runner;
 }
 
 function isManager(value: unknown): value is Manager {

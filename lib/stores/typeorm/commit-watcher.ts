@@ -1,14 +1,19 @@
 import type { DataSource, EntitySubscriberInterface, QueryRunner } from 'typeorm';
+import { rollbackBegun, rollbackEnded } from './rollbacks.js';
 
 /**
- * Learns from TypeORM when a transaction of the app ends, so that workers are woken at its commit and not before, and so that on
- * SQLite those who wait for the shared connection get it between two transactions.
+ * Learns from TypeORM when a transaction of the app ends, so that workers are woken at its commit and not before, that nothing joins one that
+ * is being rolled back, and that on SQLite those who wait for the shared connection get it between two transactions.
  */
 export class CommitWatcher {
   private readonly waiting = new WeakMap<QueryRunner, Set<() => void>>();
   private readonly subscriber: EntitySubscriberInterface = {
     afterTransactionCommit: ({ queryRunner }) => this.ended(queryRunner, 'committed'),
-    afterTransactionRollback: ({ queryRunner }) => this.ended(queryRunner, 'rolled back'),
+    beforeTransactionRollback: ({ queryRunner }) => rollbackBegun(queryRunner),
+    afterTransactionRollback: ({ queryRunner }) => {
+      rollbackEnded(queryRunner);
+      this.ended(queryRunner, 'rolled back');
+    },
   };
 
   /** @param onEnd Called after the end of every transaction that is not inside another one. */

@@ -1,7 +1,9 @@
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { InvalidManagerError } from '../../model/errors.js';
 import type { JobTransaction } from '../../model/job-transaction.js';
 import type { JobWrite } from '../job-store.js';
 import { inJobScope } from './job-scope.js';
+import { depthOf, sealable, type SealableRunner } from './sealed-runner.js';
 
 /** How a database writes about a job on the connection of a query runner. */
 export interface RunnerWrites {
@@ -19,13 +21,22 @@ const rollbackMs = 5_000;
 /**
  * A transaction on a connection out of the app's pool. READ COMMITTED, whatever the app's default is: in a stricter one the heartbeat, which
  * writes the row of the job meanwhile, would make it fail.
+ *
+ * What the handler has left under way is refused from the moment of its end: behind the ROLLBACK, or the COMMIT, the connection would carry it
+ * out by itself, outside of any transaction.
  */
 export class RunnerTransaction implements JobTransaction<JobWrite> {
+  readonly manager: object;
+  private readonly own: SealableRunner;
+
   private constructor(
-    readonly manager: EntityManager,
+    dataSource: DataSource,
     private readonly runner: QueryRunner,
     private readonly writes: RunnerWrites,
-  ) {}
+  ) {
+    this.own = sealable(runner, (own) => dataSource.createEntityManager(own));
+    this.manager = this.own.runner.manager;
+  }
 
   static async begin(dataSource: DataSource, writes: RunnerWrites): Promise<RunnerTransaction> {
     const runner = dataSource.createQueryRunner();
@@ -35,7 +46,7 @@ export class RunnerTransaction implements JobTransaction<JobWrite> {
       await runner.release();
       throw error;
     }
-    return new RunnerTransaction(runner.manager, runner, writes);
+    return new RunnerTransaction(dataSource, runner, writes);
   }
 
   run<T>(work: () => T): T {
@@ -48,13 +59,18 @@ export class RunnerTransaction implements JobTransaction<JobWrite> {
 
   async commit(write: JobWrite): Promise<boolean> {
     if (!(await this.writes.write(this.runner, write))) return false;
+    this.refuseOpen(Number(depthOf(this.runner)) > 1);
+    this.own.seal();
     await this.runner.commitTransaction();
+    // One that was just being begun inside of it has been ended by that, and nothing else.
+    this.refuseOpen(this.runner.isTransactionActive);
     await this.runner.release();
     return true;
   }
 
   async rollback(): Promise<void> {
     if (this.runner.isReleased) return;
+    this.own.seal();
     let timer: NodeJS.Timeout | undefined;
     const overdue = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error('no answer')), rollbackMs);
@@ -72,6 +88,7 @@ export class RunnerTransaction implements JobTransaction<JobWrite> {
   /** Without its connection nothing that is still on its way can be carried out outside of the transaction. */
   async kill(): Promise<void> {
     if (this.runner.isReleased) return;
+    this.own.seal();
     try {
       await this.writes.sever(this.runner);
       await this.runner.release();
@@ -80,8 +97,18 @@ export class RunnerTransaction implements JobTransaction<JobWrite> {
     }
   }
 
+  /** A commit would end the inner one alone, and leave what is around it open on a connection that goes back to the pool. */
+  private refuseOpen(isOpen: boolean): void {
+    if (!isOpen) return;
+    throw new InvalidManagerError(
+      'a transaction that was begun through job.manager was still open when the handler ended: await it inside of the handler',
+    );
+  }
+
   /** All of it, savepoints that were left open included. */
   private async undo(): Promise<void> {
+    // What has passed the seal already is carried out before, and undone with the rest.
+    await new Promise((resolve) => setImmediate(resolve));
     while (this.runner.isTransactionActive) await this.runner.rollbackTransaction();
   }
 }

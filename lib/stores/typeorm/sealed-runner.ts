@@ -29,3 +29,8 @@ export function sealable(target: QueryRunner, managerOf: (runner: QueryRunner) =
 export function sharedRunner(runner: QueryRunner): QueryRunner {
   return (Reflect.get(runner, shared) as QueryRunner | undefined) ?? runner;
 }
+
+/** How deep the transactions are nested that are open on it, 0 for none: TypeORM keeps that to itself. `undefined` should it not do so any more. */
+export function depthOf(runner: QueryRunner): unknown {
+  return Reflect.get(runner, 'transactionDepth');
+}

@@ -13,7 +13,7 @@ import {
   type StepAnswer,
 } from '../batches/batch-sql.js';
 import { admitOn, admitWithin, type MysqlAdmissionParts } from './mysql-admission.js';
-import { connectionOf, withSavepoint } from './mysql-inserter.js';
+import { joinedConnection, withSavepoint } from './mysql-inserter.js';
 import { execute, noTimeout, type MysqlConnection, type MysqlResult, type MysqlValue } from './mysql-pool.js';
 import { byId, mysqlNowMs, textBinding, type TextBinding } from './mysql-statements.js';
 import { answerMs } from '../own-data-source.js';
@@ -53,7 +53,7 @@ export class MysqlBatches implements BatchSql {
   }
 
   async within<T>(runner: QueryRunner, make: () => Script<T>): Promise<T> {
-    const connection = await connectionOf(runner);
+    const connection = await joinedConnection(runner);
     const run = (): Promise<T> => runEach(make(), (step) => this.answer(connection, step, 'bytes'));
     return withSavepoint(connection, run, savepoint);
   }

@@ -2,6 +2,7 @@ import type { QueryRunner } from 'typeorm';
 import { largestContext } from '../../../model/context-carrier.js';
 import { PayloadTooLargeError } from '../../../model/errors.js';
 import type { NewJob } from '../../../model/job.js';
+import { guardOf } from '../rollbacks.js';
 import { chunksOf } from '../chunks.js';
 import { answerMs } from '../own-data-source.js';
 import {
@@ -49,7 +50,7 @@ export class MysqlInserter {
 
   async insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
     const batches = this.batchesOf(jobs);
-    const connection = await connectionOf(runner);
+    const connection = await joinedConnection(runner);
     if (batches.length === 1) return this.insertInto(connection, batches, 'bytes');
     await withSavepoint(connection, () => this.insertInto(connection, batches, 'bytes'));
   }
@@ -106,6 +107,19 @@ export async function connectionOf(runner: QueryRunner): Promise<MysqlConnection
   const connection: unknown = await runner.connect();
   if (isMysqlConnection(connection)) return connection;
   throw new TypeError('the query runner of the manager has no connection of the mysql2 package');
+}
+
+/** The connection of a transaction of the app's; it refuses everything from the moment at which that is being rolled back. */
+export async function joinedConnection(runner: QueryRunner): Promise<MysqlConnection> {
+  const check = guardOf(runner);
+  const connection = await connectionOf(runner);
+  const guarded =
+    (verb: 'execute' | 'query'): MysqlConnection['query'] =>
+    (command, callback) => {
+      check();
+      return connection[verb](command, callback);
+    };
+  return { execute: guarded('execute'), query: guarded('query') };
 }
 
 /**

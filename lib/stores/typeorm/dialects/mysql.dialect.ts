@@ -37,7 +37,7 @@ import { freeSlotsStatement, pruneSlotsStatement } from './mysql-admission-state
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
 import { claimLimitedJobs } from './mysql-limited.js';
-import { connectionOf, MysqlInserter } from './mysql-inserter.js';
+import { joinedConnection, MysqlInserter } from './mysql-inserter.js';
 import { MysqlConnections, retryMysql, type MysqlConnection, type MysqlResult } from './mysql-pool.js';
 import { mysqlSchemaAccess } from './mysql-schema.js';
 import {
@@ -138,7 +138,7 @@ export class MysqlDialect implements SqlDialect {
   }
 
   async admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
-    return admitWithin(await connectionOf(runner), this.admission(), jobs);
+    return admitWithin(await joinedConnection(runner), this.admission(), jobs);
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {

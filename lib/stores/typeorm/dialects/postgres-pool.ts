@@ -2,6 +2,7 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { UnsupportedDatabaseError } from '../../../model/errors.js';
 import { hasFunctions } from '../guard.js';
 import type { Row } from '../job-row.js';
+import { guardOf } from '../rollbacks.js';
 import type { PgStatement } from './postgres-values.js';
 
 export interface PgResult {
@@ -83,6 +84,18 @@ export async function clientOf(runner: QueryRunner): Promise<PgQueryable> {
   const client: unknown = await runner.connect();
   if (isQueryable(client)) return client;
   throw new TypeError('the query runner of the manager has no connection of the pg package');
+}
+
+/** The connection of a transaction of the app's; it refuses everything from the moment at which that is being rolled back. */
+export async function joinedClient(runner: QueryRunner): Promise<PgQueryable> {
+  const check = guardOf(runner);
+  const client = await clientOf(runner);
+  return {
+    async query(query: string | PgQuery, values?: readonly unknown[]) {
+      check();
+      return typeof query === 'string' ? client.query(query, values) : client.query(query);
+    },
+  };
 }
 
 export function say(client: PgQueryable, { text, values }: PgStatement): Promise<PgResult> {

@@ -45,7 +45,7 @@ import { claimLimitedJobs } from './postgres-limited.js';
 import { PostgresConnections } from './postgres-connections.js';
 import { isPassing, isPassingWait } from './postgres-passing.js';
 import { PostgresListener } from './postgres-listener.js';
-import { clientOf, inPgTransaction, say, type PgPool, type PgQueryable, type PgResult } from './postgres-pool.js';
+import { inPgTransaction, joinedClient, say, type PgPool, type PgQueryable, type PgResult } from './postgres-pool.js';
 import { findPostgresSchema, postgresSchemaAccess } from './postgres-schema.js';
 import {
   cancelledStatement,
@@ -80,7 +80,7 @@ export class PostgresDialect implements SqlDialect {
   readonly batches: BatchSql = new PostgresBatches({
     names: () => this.names,
     transaction: (lane, run) => this.batchTransaction(lane, run),
-    clientOf,
+    clientOf: joinedClient,
     own: {
       insert: (client, jobs) => this.insertOn(client, jobs),
       admit: (client, jobs) => admitOn(client, this.admission(), jobs),
@@ -131,7 +131,7 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async insertWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<void> {
-    await this.insertOn(await clientOf(runner), jobs);
+    await this.insertOn(await joinedClient(runner), jobs);
   }
 
   admit(jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
@@ -141,7 +141,7 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async admitWithin(runner: QueryRunner, jobs: readonly NewJob[]): Promise<readonly EnqueueResult[]> {
-    const client = await clientOf(runner);
+    const client = await joinedClient(runner);
     return admitWithin({ client, committed: this.openPool() }, this.admission(), jobs);
   }
 

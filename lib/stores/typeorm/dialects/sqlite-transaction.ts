@@ -6,7 +6,7 @@ import type { JobWrite } from '../../job-store.js';
 import { hasFunctions } from '../guard.js';
 import { inJobScope } from '../job-scope.js';
 import { pause } from '../retry.js';
-import { sealable, type SealableRunner } from '../sealed-runner.js';
+import { depthOf, sealable, type SealableRunner } from '../sealed-runner.js';
 import type { SqliteHandle } from './sqlite-handle.js';
 
 /** How often it is looked whether the transactions of others inside of this one have ended. */
@@ -112,10 +112,6 @@ export class SqliteTransaction implements JobTransaction<JobWrite> {
       await pause(lookMs);
     }
   }
-}
-
-function depthOf(runner: QueryRunner): unknown {
-  return Reflect.get(runner, 'transactionDepth');
 }
 
 function tell(runner: QueryRunner, state: Readonly<Record<string, unknown>>): void {

@@ -1,0 +1,132 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import type { PersistentJobQueue } from '../../lib/queues/persistent-job-queue.js';
+import type { JobContext } from '../../lib/model/job-context.js';
+import { forEachDatabase } from '../support/databases.js';
+import { QueueRig } from '../support/queue-rig.js';
+
+/** What goes on in one transaction beside the one whose error ends it. */
+forEachDatabase((database) => {
+  let dataSource: DataSource;
+  let rig: QueueRig;
+  let queue: PersistentJobQueue;
+
+  beforeEach(async () => {
+    dataSource = await database.connect();
+    await dataSource.query('CREATE TABLE effects (what VARCHAR(100) NOT NULL)');
+    rig = new QueueRig(dataSource);
+    queue = await rig.queue();
+  });
+
+  afterEach(async () => {
+    await rig.close();
+    await database.clear();
+  });
+
+  /** Goes on step by step until one is refused. */
+  async function stepByStep(step: (number: number) => Promise<unknown>): Promise<void> {
+    for (let number = 0; number < 200; number += 1) await step(number);
+  }
+
+  /** Ends in the middle of that, at another place each time. */
+  async function failAfter(ms: number): Promise<never> {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    throw new Error('declined');
+  }
+
+  async function effects(): Promise<number> {
+    const rows: unknown[] = await dataSource.query('SELECT what FROM effects');
+    return rows.length;
+  }
+
+  const enqueueing = {
+    'a job': (manager: EntityManager) => queue.enqueue('work', {}, { manager }),
+    'a job with a key': (manager: EntityManager, key: string) => queue.enqueue('work', {}, { manager, uniqueKey: key }),
+    'many jobs': (manager: EntityManager, key: string) =>
+      queue.enqueueMany([{ type: 'work', uniqueKey: key }, { type: 'work' }], { manager }),
+    'a batch': (manager: EntityManager) => queue.enqueueBatch([{ type: 'work' }, { type: 'work' }], { manager }),
+  };
+
+  it.each(Object.entries(enqueueing))(
+    'a transaction that rolls back with %s on its way leaves nothing of that',
+    async (_what, enqueue) => {
+      for (let round = 0; round < 10; round += 1) {
+        const doing = dataSource.transaction(async (manager) => {
+          const enqueueAll = stepByStep((number) => enqueue(manager, `${round}-${number}`));
+          await Promise.all([enqueueAll, failAfter(round % 4)]);
+        });
+        await expect(doing).rejects.toThrow('declined');
+        // What is still on its way arrives.
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+
+      expect(await rig.rows()).toEqual([]);
+    },
+  );
+
+  it('a savepoint that is rolled back does not close the transaction around it', async () => {
+    await dataSource.transaction(async (manager) => {
+      await manager
+        .transaction(async (inner) => {
+          await queue.enqueue('never', {}, { manager: inner });
+          throw new Error('declined');
+        })
+        .catch(() => undefined);
+      await queue.enqueue('work', {}, { manager });
+    });
+
+    expect(await rig.rows()).toMatchObject([{ job_type: 'work' }]);
+  });
+
+  it('a transactional handler that fails while others write for it leaves nothing of that', async () => {
+    queue.handlers.add({
+      type: 'work',
+      source: 'Test.work',
+      policy: { transactional: true },
+      run: async (ms, job) => {
+        const { manager } = job as JobContext<EntityManager>;
+        const writing = stepByStep(() => manager.query("INSERT INTO effects (what) VALUES ('a')"));
+        await Promise.all([writing, failAfter(Number(ms))]);
+      },
+    });
+    const jobs = Array.from({ length: 10 }, (_one, index) => ({ type: 'work', payload: index % 4, maxRetries: 0 }));
+    await queue.enqueueMany(jobs);
+
+    for (let round = 0; round < 10; round += 1) await queue.tick();
+
+    expect(await effects()).toBe(0);
+    expect(await rig.rows("last_error = 'declined'")).toHaveLength(10);
+  });
+
+  it('a transactional handler that leaves a transaction open inside of its own is never half committed', async () => {
+    let inner: Promise<unknown> = Promise.resolve();
+    queue.handlers.add({
+      type: 'work',
+      source: 'Test.work',
+      policy: { transactional: true },
+      run: async (_payload, job) => {
+        const { manager } = job as JobContext<EntityManager>;
+        await manager.query("INSERT INTO effects (what) VALUES ('a')");
+        inner = manager
+          .transaction(async (deeper) => {
+            await deeper.query("INSERT INTO effects (what) VALUES ('b')");
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          })
+          .catch(() => undefined);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      },
+    });
+    await queue.enqueue('work');
+
+    await queue.tick();
+    await inner;
+
+    if (database.isSqlite) {
+      // On the one connection it may be anybody's, so it is waited for.
+      expect([await effects(), await rig.rows()]).toEqual([2, []]);
+      return;
+    }
+    expect(await effects()).toBe(0);
+    expect(await rig.row()).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await rig.row()).toMatchObject({ last_error: expect.stringContaining('await it inside of the handler') });
+  });
+});
