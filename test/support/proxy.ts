@@ -14,6 +14,7 @@ export class Proxy {
   private isStalled = false;
   private isDeaf = false;
   private isRefusing = false;
+  private isFull = false;
 
   constructor(private readonly target: { readonly port: number }) {
     this.server = createServer((client) => this.accept(client));
@@ -41,6 +42,11 @@ export class Proxy {
     this.cut();
   }
 
+  /** Refuses each new connection until `resume`; those that are open go on, as with a server that takes no more. */
+  fill(): void {
+    this.isFull = true;
+  }
+
   /** Carries nothing in either direction until `resume`. */
   stall(): void {
     this.isStalled = true;
@@ -61,7 +67,7 @@ export class Proxy {
 
   /** Behaves again. Frozen connections stay as they are. */
   resume(): void {
-    this.isStalled = this.isDeaf = this.isRefusing = false;
+    this.isStalled = this.isDeaf = this.isRefusing = this.isFull = false;
     this.steerAll();
   }
 
@@ -72,7 +78,7 @@ export class Proxy {
 
   private accept(client: Socket): void {
     client.on('error', () => undefined);
-    if (this.isRefusing) {
+    if (this.isRefusing || this.isFull) {
       client.destroy();
       return;
     }

@@ -36,6 +36,19 @@ forEachDatabase(
 
       await until(isExtended, { what: 'a heartbeat', within: 15_000 });
     });
+
+    it('heartbeats and claims go by the connections that are open where the server takes no more', async () => {
+      const { app, ...made } = await connectThrough(database);
+      proxy = made.proxy;
+      const store = await rig.openOn(app, { connections: 3 });
+      await store.insert([aJob(), aJob()]);
+
+      proxy.fill();
+      const jobs = await claim(store);
+
+      expect(await store.extend(jobs, 1_500)).toEqual([]);
+      expect(jobs).not.toHaveLength(0);
+    });
   },
   ['postgres', 'mysql'],
 );

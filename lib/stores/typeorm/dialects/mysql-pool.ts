@@ -87,9 +87,19 @@ export class MysqlConnections {
     this.pool = pool;
   }
 
-  /** Holds a connection while `run` works with it. A connection that broke or did not answer does not go back to the pool. */
-  async use<T>(run: (connection: MysqlConnection) => Promise<T>): Promise<T> {
-    const connection = await this.take();
+  /**
+   * Holds a connection while `run` works with it. A connection that broke or did not answer does not go back to the pool.
+   *
+   * @param others Stand in where none is to be had here.
+   */
+  async use<T>(run: (connection: MysqlConnection) => Promise<T>, others?: MysqlConnections): Promise<T> {
+    let connection: MysqlPoolConnection;
+    try {
+      connection = await this.take();
+    } catch (error) {
+      if (others === undefined) throw error;
+      return others.use(run);
+    }
     try {
       const result = await run(connection);
       this.giveBack(connection);

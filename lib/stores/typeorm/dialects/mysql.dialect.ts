@@ -24,7 +24,7 @@ import { toForeignClaims, toRecoveredJob, toText, type Row } from '../job-row.js
 import { tellCancelled, tryTellCancelled } from '../lost-leases.js';
 import type { TableName } from '../../../model/table-name.js';
 import { ensureSchema, type SchemaMode } from '../migrations/ensure-schema.js';
-import { besideHeart, heartbeatAnswerMs, OwnConnections } from '../own-connections.js';
+import { besideHeart, heartbeatAnswerMs } from '../own-connections.js';
 import { KeylessLooks } from '../keyless-looks.js';
 import { closeOwnDataSource, openOwnDataSource } from '../own-data-source.js';
 import { RunnerTransaction } from '../runner-transaction.js';
@@ -36,6 +36,7 @@ import { MysqlBatches } from './mysql-batches.js';
 import { freeSlotsStatement, pruneSlotsStatement } from './mysql-admission-statements.js';
 import { MysqlClaimer } from './mysql-claimer.js';
 import { MysqlExchange } from './mysql-exchange.js';
+import { MysqlHeart, type MysqlWays } from './mysql-heart.js';
 import { claimLimitedJobs } from './mysql-limited.js';
 import { joinedConnection, MysqlInserter } from './mysql-inserter.js';
 import { MysqlConnections, retryMysql, type MysqlConnection, type MysqlResult } from './mysql-pool.js';
@@ -90,7 +91,7 @@ export class MysqlDialect implements SqlDialect {
   private readonly inserts: Turnstile;
   /** Beside the other inserts: one that waits for somebody's open transaction must not hold them up. */
   private readonly keyed = new Turnstile(1);
-  private readonly heart: OwnConnections<MysqlConnections>;
+  private readonly heart: MysqlHeart;
   private readonly keylessLooks = new KeylessLooks();
 
   constructor(
@@ -109,7 +110,7 @@ export class MysqlDialect implements SqlDialect {
       transaction: (lane, work) => (lane === 'plain' ? this.inserts : this.keyed).pass(() => this.transaction(work)),
       admission: () => this.admission(),
     });
-    this.heart = new OwnConnections(app, (own) => new MysqlConnections(own));
+    this.heart = new MysqlHeart(app, settings.connections, () => this.parts().connections);
   }
 
   async open(): Promise<void> {
@@ -252,22 +253,21 @@ export class MysqlDialect implements SqlDialect {
 
   /** What was not extended is looked for afterwards: it is lost, or its job has been settled meanwhile. */
   private async extendSlice(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
-    const { table } = this.names;
-    const connections = this.settings.connections === 1 ? this.parts().connections : await this.heart.way();
+    const { heart, names } = this;
     const ask = (statement: MysqlStatement): Promise<MysqlResult> =>
-      retryMysql(() => connections.use((connection) => run(connection, statement, heartbeatAnswerMs(leaseMs))));
-    const { affected } = await ask(extendStatement(table, leases, leaseMs));
+      retryMysql(() => heart.use((connection) => run(connection, statement, heartbeatAnswerMs(leaseMs))));
+    const { affected } = await ask(extendStatement(names.table, leases, leaseMs));
     if (affected === leases.length) return [];
-    const { rows } = await ask(lockHeldStatement(table, leases));
+    const { rows } = await ask(lockHeldStatement(names.table, leases));
     const held = new Set(rows.map((row) => row['claim_token']));
     const lost = leases.filter(({ token }) => !held.has(token));
-    return tellCancelled(lost, (gone) => this.cancelledAmong(connections, gone));
+    return tellCancelled(lost, (gone) => this.cancelledAmong(heart, gone));
   }
 
-  private async cancelledAmong(connections: MysqlConnections, leases: readonly Lease[]): Promise<readonly Row[]> {
+  private async cancelledAmong(ways: MysqlWays, leases: readonly Lease[]): Promise<readonly Row[]> {
     const found: Row[] = [];
     for (const statement of slicesOf(leases).map((slice) => cancelledStatement(this.names.table, slice))) {
-      found.push(...(await connections.use((connection) => run(connection, statement))).rows);
+      found.push(...(await ways.use((connection) => run(connection, statement))).rows);
     }
     return found;
   }

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { besideHeart, OwnConnections } from '../own-connections.js';
 import { closeOwnDataSource, type StartUp } from '../own-data-source.js';
 import { openPostgres } from './postgres-direct.js';
-import { postgresPool, say, type PgPool, type PgResult } from './postgres-pool.js';
+import { onEither, postgresPool, say, type PgPool, type PgQuery, type PgResult } from './postgres-pool.js';
 import { PreparedStatements } from './postgres-prepared.js';
 import type { PgStatement } from './postgres-values.js';
 
@@ -81,8 +81,9 @@ export class PostgresConnections {
     return this.ways().pool;
   }
 
-  async forHeartbeats(): Promise<PgPool> {
-    return this.most === 1 ? this.pool() : this.heart.way();
+  heartbeat(query: PgQuery): Promise<PgResult> {
+    const pool = (): PgPool => this.pool();
+    return onEither(this.most === 1 ? pool : () => this.heart.way(), pool, () => query);
   }
 
   insert(statement: PgStatement): Promise<PgResult> {

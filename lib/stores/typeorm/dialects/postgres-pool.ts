@@ -74,6 +74,37 @@ export async function inPgTransaction<T>(
   }
 }
 
+/**
+ * Says something on a connection of the first pool, or of the second where the first has none and gets none: a server that is full, or whose
+ * name cannot be looked up, refuses new connections and goes on serving those that are open.
+ *
+ * @param first May have to be opened.
+ * @param say What differs between the two, such as the name of a statement, it sees by the pool.
+ */
+export async function onEither(
+  first: () => PgPool | Promise<PgPool>,
+  second: () => PgPool,
+  query: (isFirst: boolean) => PgQuery,
+): Promise<PgResult> {
+  let pool: PgPool | undefined;
+  let client: PgPoolClient;
+  try {
+    pool = await first();
+    client = await pool.connect();
+  } catch (error) {
+    if (pool === second()) throw error;
+    return second().query(query(false));
+  }
+  try {
+    const result = await client.query(query(true));
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}
+
 /** Tells the connection that a query runner hands out from anything else. */
 export function isQueryable(value: unknown): value is PgQueryable {
   return hasFunctions(value, ['query']);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { errorField } from '../retry.js';
-import { say, type PgPool, type PgResult } from './postgres-pool.js';
+import { onEither, say, type PgPool, type PgResult } from './postgres-pool.js';
 import type { PgStatement } from './postgres-values.js';
 
 /** More texts than there are kinds of any statement. Past it they are said without a name. */
@@ -21,7 +21,7 @@ export class PreparedStatements {
 
   /**
    * @param way Where they are said by name.
-   * @param otherwise Where they are said without one, should the server not find what was prepared.
+   * @param otherwise Where they are said without one, should the server not find what was prepared, or give no connection for it.
    */
   constructor(
     private readonly way: () => PgPool | Promise<PgPool>,
@@ -30,9 +30,8 @@ export class PreparedStatements {
 
   async say(statement: PgStatement): Promise<PgResult> {
     if (this.isGivenUp) return say(this.otherwise(), statement);
-    const pool = await this.way();
     try {
-      return await pool.query(this.named(statement));
+      return await onEither(this.way, this.otherwise, (isFirst) => (isFirst ? this.named(statement) : statement));
     } catch (error) {
       if (!forgotten.includes(String(errorField(error, 'code')))) throw error;
       this.isGivenUp = true;

@@ -43,7 +43,7 @@ import { pendingTypesStatement } from './postgres-streams.js';
 import { PostgresWrites } from './postgres-writes.js';
 import { claimLimitedJobs } from './postgres-limited.js';
 import { PostgresConnections } from './postgres-connections.js';
-import { isPassing, isPassingWait } from './postgres-passing.js';
+import { isPassing, isPassingOrFull, isPassingWait } from './postgres-passing.js';
 import { PostgresListener } from './postgres-listener.js';
 import { inPgTransaction, joinedClient, say, type PgPool, type PgQueryable, type PgResult } from './postgres-pool.js';
 import { findPostgresSchema, postgresSchemaAccess } from './postgres-schema.js';
@@ -151,7 +151,7 @@ export class PostgresDialect implements SqlDialect {
     const isLost = (row: (typeof rows)[number]): boolean => row['job_type'] === null;
     const lost = rows.filter(isLost).map((row) => ({ id: toText(row['id']), token: toText(row['claim_token']) }));
     return {
-      lost: await tryTellCancelled(lost, (leases) => this.cancelledAmong(this.openPool(), leases)),
+      lost: await tryTellCancelled(lost, (leases) => this.cancelledAmong((look) => say(this.openPool(), look), leases)),
       claimed: rows.filter((row) => !isLost(row)).map(claimedJob),
     };
   }
@@ -163,12 +163,11 @@ export class PostgresDialect implements SqlDialect {
   }
 
   async extend(leases: readonly Lease[], leaseMs: number): Promise<readonly LostLease[]> {
-    const pool = await this.connections.forHeartbeats();
     const query = { ...extendStatement(this.names.table, leases, leaseMs), query_timeout: heartbeatAnswerMs(leaseMs) };
-    const { rows } = await this.retried(() => pool.query(query));
+    const { rows } = await retryPassing(isPassingOrFull, () => this.connections.heartbeat(query));
     const kept = new Set(rows.map((row) => row['token']));
     const lost = leases.filter(({ token }) => !kept.has(token));
-    return tellCancelled(lost, (gone) => this.cancelledAmong(pool, gone));
+    return tellCancelled(lost, (gone) => this.cancelledAmong((look) => this.connections.heartbeat(look), gone));
   }
 
   async note(notes: readonly JobNote[]): Promise<void> {
@@ -238,8 +237,11 @@ export class PostgresDialect implements SqlDialect {
     return this.connections.close();
   }
 
-  private async cancelledAmong(pool: PgPool, leases: readonly Lease[]): Promise<readonly Row[]> {
-    return (await say(pool, cancelledStatement(this.names.table, leases))).rows;
+  private async cancelledAmong(
+    ask: (look: PgStatement) => Promise<PgResult>,
+    leases: readonly Lease[],
+  ): Promise<readonly Row[]> {
+    return (await ask(cancelledStatement(this.names.table, leases))).rows;
   }
 
   private async write(client: PgQueryable, make: TextMaker): Promise<number> {
