@@ -1,4 +1,5 @@
-import type { DataSource } from 'typeorm';
+import type { JobContext } from 'nestjs-jobs';
+import type { DataSource, EntityManager } from 'typeorm';
 import { Child, killChildren } from '../support/child.js';
 import { forEachDatabase, type TestDatabase } from '../support/databases.js';
 import { LagProbe } from '../support/lag-probe.js';
@@ -51,6 +52,28 @@ forEachDatabase(
       process.stdout.write(`sqlite-busy: the event loop stood still for ${Math.round(lagMs)} ms at the most\n`);
       expect(lagMs).toBeLessThan(longLagMs);
       expect(rig.sink.lines.filter((line) => /^(warn|error)/.test(line))).toEqual([]);
+    });
+
+    it('the commit of a transactional handler waits for readers elsewhere without holding up its process', async () => {
+      await dataSource.query('PRAGMA journal_mode = DELETE');
+      await dataSource.query('CREATE TABLE effects (what VARCHAR(100) NOT NULL)');
+      const reader = await database.connect({ enableWAL: false });
+      const queue = await rig.queue();
+      const work = async (_payload: unknown, { manager }: JobContext<EntityManager>): Promise<void> => {
+        await manager.query("INSERT INTO effects (what) VALUES ('a')");
+        await reader.query('BEGIN');
+        await reader.query('SELECT * FROM effects');
+        setTimeout(() => void reader.query('COMMIT'), 300);
+      };
+      queue.register('work', work, { transactional: true });
+      await queue.enqueue('work');
+      const probe = new LagProbe();
+
+      await queue.tick();
+
+      expect(probe.stop()).toBeLessThan(longLagMs);
+      expect(await rig.rows()).toEqual([]);
+      expect(await dataSource.query('SELECT what FROM effects')).toHaveLength(1);
     });
 
     it('four processes on one file run each of 600 jobs once, and no error reaches anybody', async () => {

@@ -6,10 +6,10 @@ import { isBusy, isIterating, withBusyTimeout, type SqliteHandle } from './sqlit
 /** How often it is looked whether the connection has become free. */
 const lookMs = 3;
 /** How much of the time since its coming other connections may take from a block by holding the lock of the file. */
-const busyLimitMs = 10_000;
+export const busyLimitMs = 10_000;
 /** How long SQLite waits for it by itself. */
-const busyTimeoutMs = 10;
-const longestBusyPauseMs = 50;
+export const busyTimeoutMs = 10;
+export const longestBusyPauseMs = 50;
 /** Blocks and what awaits them need no turn of the event loop; so that it has its turns all the same, it gets one after so long. */
 const turnMs = 20;
 

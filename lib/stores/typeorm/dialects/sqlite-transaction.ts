@@ -1,13 +1,14 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Clock } from '../../../model/clock.js';
-import { TransactionWaitError, UnsupportedDatabaseError } from '../../../model/errors.js';
+import { StoreError, TransactionWaitError, UnsupportedDatabaseError } from '../../../model/errors.js';
 import type { JobTransaction } from '../../../model/job-transaction.js';
 import type { JobWrite } from '../../job-store.js';
 import { hasFunctions } from '../guard.js';
 import { inJobScope } from '../job-scope.js';
 import { pause } from '../retry.js';
 import { depthOf, sealable, type SealableRunner } from '../sealed-runner.js';
-import type { SqliteHandle } from './sqlite-handle.js';
+import { busyLimitMs, busyTimeoutMs, longestBusyPauseMs } from './sqlite-gate.js';
+import { isBusy, withBusyTimeout, type SqliteHandle } from './sqlite-handle.js';
 
 /** How often it is looked whether the transactions of others inside of this one have ended. */
 const lookMs = 3;
@@ -69,7 +70,7 @@ export class SqliteTransaction implements JobTransaction<JobWrite> {
   async commit(write: JobWrite): Promise<boolean> {
     await this.othersOut();
     if (this.isOver || !this.parts.write(this.handle, write)) return false;
-    this.handle.exec('COMMIT');
+    await this.commitAlone();
     await this.ended('AfterTransactionCommit');
     return true;
   }
@@ -87,6 +88,23 @@ export class SqliteTransaction implements JobTransaction<JobWrite> {
 
   kill(): Promise<void> {
     return this.rollback();
+  }
+
+  /** Without WAL a commit has to wait for those who read in other processes. This one must not stand still for them. */
+  private async commitAlone(): Promise<void> {
+    const { clock } = this.parts;
+    const givesUpAt = clock.monotonic() + busyLimitMs;
+    for (;;) {
+      try {
+        withBusyTimeout(this.handle, busyTimeoutMs, () => this.handle.exec('COMMIT'));
+        return;
+      } catch (error) {
+        if (!isBusy(error) || clock.monotonic() > givesUpAt) throw error;
+      }
+      await pause(Math.random() * longestBusyPauseMs);
+      await this.othersOut();
+      if (this.isOver) throw new StoreError('the transaction was rolled back while it waited for its commit');
+    }
   }
 
   private async ended(event: 'AfterTransactionCommit' | 'AfterTransactionRollback'): Promise<void> {
