@@ -3,6 +3,7 @@ import type { PersistentJobQueue } from '../../lib/queues/persistent-job-queue.j
 import type { JobContext } from '../../lib/model/job-context.js';
 import { forEachDatabase } from '../support/databases.js';
 import { QueueRig } from '../support/queue-rig.js';
+import { until } from '../support/until.js';
 
 /** What goes on in one transaction beside the one whose error ends it. */
 forEachDatabase((database) => {
@@ -129,4 +130,42 @@ forEachDatabase((database) => {
     expect(await rig.row()).toMatchObject({ status: 'pending', attempts: 1 });
     expect(await rig.row()).toMatchObject({ last_error: expect.stringContaining('await it inside of the handler') });
   });
+
+  if (database.name === 'mysql') {
+    it('a transactional handler that goes on after a deadlock, for which the server has undone everything, is not half committed', async () => {
+      await dataSource.query('CREATE TABLE accounts (id INTEGER PRIMARY KEY, cents INTEGER NOT NULL)');
+      const rows = Array.from({ length: 50 }, (_one, id) => `(${id}, 0)`);
+      await dataSource.query(`INSERT INTO accounts (id, cents) VALUES ${rows.join(', ')}`);
+      const pay = (id: number): string => `UPDATE accounts SET cents = cents + 1 WHERE id = ${id}`;
+      const rival = dataSource.createQueryRunner();
+      await rival.startTransaction();
+      // The server chooses whoever has changed less.
+      await rival.query('UPDATE accounts SET cents = cents + 1 WHERE id >= 10');
+      let errors = 0;
+      queue.handlers.add({
+        type: 'work',
+        source: 'Test.work',
+        policy: { transactional: true },
+        run: async (_payload, job) => {
+          const { manager } = job as JobContext<EntityManager>;
+          await manager.query("INSERT INTO effects (what) VALUES ('debit')");
+          await manager.query(pay(1));
+          const paying = manager.query(pay(20));
+          const rivals = rival.isReleased ? undefined : failAfter(50).catch(() => rival.query(pay(1)));
+          await paying.catch(() => (errors += 1));
+          await rivals;
+          if (!rival.isReleased) await rival.commitTransaction().then(() => rival.release());
+          await manager.query("INSERT INTO effects (what) VALUES ('credit')").catch(() => undefined);
+        },
+      });
+      await queue.enqueue('work');
+
+      await queue.tick();
+      expect([errors, await effects()]).toEqual([1, 0]);
+      expect(await rig.row()).toMatchObject({ attempts: 1, last_error: expect.stringContaining('deadlock') });
+
+      await until(() => queue.tick());
+      expect([errors, await effects()]).toEqual([1, 2]);
+    });
+  }
 });

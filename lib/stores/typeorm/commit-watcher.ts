@@ -1,5 +1,5 @@
 import type { DataSource, EntitySubscriberInterface, QueryRunner } from 'typeorm';
-import { rollbackBegun, rollbackEnded } from './rollbacks.js';
+import { rollbackBegun, rollbackEnded, transactionEnded } from './rollbacks.js';
 
 /**
  * Learns from TypeORM when a transaction of the app ends, so that workers are woken at its commit and not before, that nothing joins one that
@@ -44,6 +44,7 @@ export class CommitWatcher {
   private ended(runner: QueryRunner, how: 'committed' | 'rolled back'): void {
     // The release of a savepoint is called a commit too; the transaction around it is still open then.
     if (runner.isTransactionActive) return;
+    transactionEnded(runner);
     const acts = this.waiting.get(runner) ?? [];
     this.waiting.delete(runner);
     if (how === 'committed') for (const act of acts) act();

@@ -13,6 +13,22 @@ const none: Rollbacks = { count: 0, isUnderWay: false };
 /** What every store knows of the runners of an app. */
 const known = new WeakMap<QueryRunner, Rollbacks>();
 
+/** Runners whose transaction the server has undone by itself, whole; what is said on such a connection now is in none. */
+const undone = new WeakSet<QueryRunner>();
+
+/** As MySQL and MariaDB do with the victim of a deadlock. */
+export function transactionUndone(runner: QueryRunner): void {
+  undone.add(runner);
+}
+
+export function isUndone(runner: QueryRunner): boolean {
+  return undone.has(runner);
+}
+
+export function transactionEnded(runner: QueryRunner): void {
+  undone.delete(runner);
+}
+
 export function rollbackBegun(runner: QueryRunner): void {
   known.set(runner, { count: of(runner).count + 1, isUnderWay: true });
 }
@@ -29,10 +45,10 @@ export function rollbackEnded(runner: QueryRunner): void {
  * @throws InvalidManagerError when it is so already.
  */
 export function guardOf(runner: QueryRunner): () => void {
-  if (of(runner).isUnderWay) throw rolledBack();
+  if (of(runner).isUnderWay || isUndone(runner)) throw rolledBack();
   const { count } = of(runner);
   return () => {
-    if (of(runner).count !== count) throw rolledBack();
+    if (of(runner).count !== count || isUndone(runner)) throw rolledBack();
   };
 }
 
@@ -42,6 +58,7 @@ function of(runner: QueryRunner): Rollbacks {
 
 function rolledBack(): InvalidManagerError {
   return new InvalidManagerError(
-    "the manager's transaction is being rolled back, so nothing is stored: let all that goes on in a transaction end before it does",
+    "the manager's transaction has been rolled back, so nothing is stored: let all that goes on in a transaction end before it does, and " +
+      'begin a new one after a deadlock',
   );
 }

@@ -3,6 +3,7 @@ import { InvalidManagerError } from '../../model/errors.js';
 import type { JobTransaction } from '../../model/job-transaction.js';
 import type { JobWrite } from '../job-store.js';
 import { inJobScope } from './job-scope.js';
+import { guardOf } from './rollbacks.js';
 import { depthOf, sealable, type SealableRunner } from './sealed-runner.js';
 
 /** How a database writes about a job on the connection of a query runner. */
@@ -11,6 +12,8 @@ export interface RunnerWrites {
   recall(runner: QueryRunner): Promise<{ readonly text: string | null } | undefined>;
   /** Says whether the claim stood. */
   write(runner: QueryRunner, write: JobWrite): Promise<boolean>;
+  /** Whether the database has undone the whole transaction over this error of a statement, and goes on without one. */
+  isUndoing(error: unknown): boolean;
   /** Ends the connection at once, which undoes what is open on it. */
   sever(runner: QueryRunner): Promise<void>;
 }
@@ -34,7 +37,11 @@ export class RunnerTransaction implements JobTransaction<JobWrite> {
     private readonly runner: QueryRunner,
     private readonly writes: RunnerWrites,
   ) {
-    this.own = sealable(runner, (own) => dataSource.createEntityManager(own));
+    this.own = sealable(
+      runner,
+      (own) => dataSource.createEntityManager(own),
+      (error) => writes.isUndoing(error),
+    );
     this.manager = this.own.runner.manager;
   }
 
@@ -58,6 +65,7 @@ export class RunnerTransaction implements JobTransaction<JobWrite> {
   }
 
   async commit(write: JobWrite): Promise<boolean> {
+    guardOf(this.runner);
     if (!(await this.writes.write(this.runner, write))) return false;
     this.refuseOpen(Number(depthOf(this.runner)) > 1);
     this.own.seal();

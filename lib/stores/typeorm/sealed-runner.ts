@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm';
+import { isUndone, transactionUndone } from './rollbacks.js';
 
 const shared = Symbol('the runner that is shared');
 
@@ -9,14 +10,30 @@ export interface SealableRunner {
   seal(): void;
 }
 
-/** @param managerOf Makes the EntityManager that the runner names as its own. */
-export function sealable(target: QueryRunner, managerOf: (runner: QueryRunner) => unknown): SealableRunner {
+/**
+ * @param managerOf Makes the EntityManager that the runner names as its own.
+ * @param isUndoing Says of the error of a statement whether the database has undone the whole transaction over it: then it is sealed.
+ */
+export function sealable(
+  target: QueryRunner,
+  managerOf: (runner: QueryRunner) => unknown,
+  isUndoing: (error: unknown) => boolean = () => false,
+): SealableRunner {
   let isSealed = false;
+  const query = async (...statement: Parameters<QueryRunner['query']>): Promise<unknown> => {
+    try {
+      return (await target.query.apply(runner, statement)) as unknown;
+    } catch (error) {
+      if (isUndoing(error)) transactionUndone(target);
+      throw error;
+    }
+  };
   const made: { manager?: unknown } = {};
-  const runner = new Proxy(target, {
+  const runner: QueryRunner = new Proxy(target, {
     get(real, key): unknown {
       if (key === shared) return real;
-      if (key === 'isReleased') return isSealed || real.isReleased;
+      if (key === 'isReleased') return isSealed || real.isReleased || isUndone(real);
+      if (key === 'query') return query;
       if (key === 'manager') return made.manager;
       return Reflect.get(real, key) as unknown;
     },

@@ -2,11 +2,12 @@ import type { QueryRunner } from 'typeorm';
 import { largestContext } from '../../../model/context-carrier.js';
 import { PayloadTooLargeError } from '../../../model/errors.js';
 import type { NewJob } from '../../../model/job.js';
-import { guardOf } from '../rollbacks.js';
+import { guardOf, transactionUndone } from '../rollbacks.js';
 import { chunksOf } from '../chunks.js';
 import { answerMs } from '../own-data-source.js';
 import {
   execute,
+  isDeadlock,
   isMysqlConnection,
   noTimeout,
   say,
@@ -117,7 +118,10 @@ export async function joinedConnection(runner: QueryRunner): Promise<MysqlConnec
     (verb: 'execute' | 'query'): MysqlConnection['query'] =>
     (command, callback) => {
       check();
-      return connection[verb](command, callback);
+      return connection[verb](command, (error, result) => {
+        if (isDeadlock(error)) transactionUndone(runner);
+        callback(error, result);
+      });
     };
   return { execute: guarded('execute'), query: guarded('query') };
 }

@@ -64,7 +64,12 @@ const passing = [deadlock, 1205];
 
 /** For transactions that give up when they have waited for a lock for too long. */
 export function retryDeadlock<T>(work: () => Promise<T>): Promise<T> {
-  return retryPassing((error) => Number(errorField(error, 'errno')) === deadlock, work);
+  return retryPassing(isDeadlock, work);
+}
+
+/** Over it the server has undone the whole transaction, and goes on as if there were none. */
+export function isDeadlock(error: unknown): boolean {
+  return Number(errorField(error, 'errno')) === deadlock;
 }
 
 /** For statements and transactions that are undone whole when they fail. */

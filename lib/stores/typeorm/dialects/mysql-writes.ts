@@ -6,7 +6,7 @@ import { hasFunctions } from '../guard.js';
 import { isGone, toSettledRow } from '../job-row.js';
 import type { RunnerWrites } from '../runner-transaction.js';
 import { connectionOf } from './mysql-inserter.js';
-import { execute, noTimeout, type MysqlResult } from './mysql-pool.js';
+import { execute, isDeadlock, noTimeout, type MysqlResult } from './mysql-pool.js';
 import { byId, deleteCompletedStatement, settleStatement, type MysqlStatement } from './mysql-statements.js';
 
 /** What is written about a job on a connection of the app's. All texts are ASCII, since that may have any character set. */
@@ -26,6 +26,10 @@ export class MysqlWrites implements RunnerWrites {
 
   async write(runner: QueryRunner, write: JobWrite): Promise<boolean> {
     return (await say(runner, this.statementOf(write))).affected === 1;
+  }
+
+  isUndoing(error: unknown): boolean {
+    return isDeadlock(error);
   }
 
   async sever(runner: QueryRunner): Promise<void> {

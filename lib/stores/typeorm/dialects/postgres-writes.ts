@@ -39,6 +39,11 @@ export class PostgresWrites implements RunnerWrites {
     return (await say(client, statement)).rows.length === 0;
   }
 
+  /** Until the end of the transaction it refuses everything by itself. */
+  isUndoing(): boolean {
+    return false;
+  }
+
   /** The pool does not keep a client that has been told to end; with a statement under way that happens at once. */
   async sever(runner: QueryRunner): Promise<void> {
     const client: unknown = await runner.connect();
