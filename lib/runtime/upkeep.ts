@@ -40,6 +40,10 @@ const slowAfterMs = 300_000;
 export class Upkeep {
   private readonly loop = new Loop(() => this.turn(), 'unref');
   private typesCheckedAt: number;
+  /** How far the clock of the machine was ahead of the one that never jumps, at the last look. */
+  private clockLead: number;
+  /** Until when leases that look over are left to their owners, on the monotonic clock. */
+  private patientUntil = -Infinity;
   private readonly reportedTypes = new Set<string>();
 
   constructor(
@@ -47,6 +51,7 @@ export class Upkeep {
     private readonly settings: UpkeepSettings,
   ) {
     this.typesCheckedAt = parts.clock.monotonic() - typesIntervalMs;
+    this.clockLead = parts.clock.now() - parts.clock.monotonic();
   }
 
   start(): void {
@@ -59,13 +64,28 @@ export class Upkeep {
 
   /** Takes back the jobs of dead workers. Resolves to the milliseconds until it is worth to look again. */
   async recover(): Promise<number> {
-    const { store, isDead } = this.parts;
+    const { store, isDead, clock } = this.parts;
+    this.watchClock();
+    const patienceMs = this.patientUntil - clock.monotonic();
+    if (patienceMs > 0) return patienceMs;
     const claims = await withDeadline(store.foreignClaims(this.settings.owner), answerMs);
     const deadOwners: string[] = [];
     for (const { owner } of claims) if (owner !== undefined && (await isDead(owner))) deadOwners.push(owner);
     const isAnyDue = claims.some(({ endsInMs }) => endsInMs === undefined || endsInMs <= 0);
     if (isAnyDue || deadOwners.length > 0) await this.takeBack(deadOwners);
     return this.restMs(claims);
+  }
+
+  /**
+   * Where the machine's clock judges leases, as on SQLite, all of them look over when it is put forward, or when the machine has slept. Their
+   * owners were not there to renew them either, and do so within a third of a lease.
+   */
+  private watchClock(): void {
+    const { clock } = this.parts;
+    const { leaseMs } = this.settings;
+    const lead = clock.now() - clock.monotonic();
+    if (lead - this.clockLead > leaseMs / 4) this.patientUntil = clock.monotonic() + leaseMs / 2;
+    this.clockLead = lead;
   }
 
   private async takeBack(deadOwners: readonly string[]): Promise<void> {

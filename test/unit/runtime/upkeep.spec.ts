@@ -66,6 +66,24 @@ describe('Upkeep', () => {
     upkeep.start();
   }
 
+  it.each([
+    ['renews its lease after the machine has slept, or its clock was put forward', 30_000, 0],
+    ['does not renew it within half a lease', -1, 1],
+  ])('an owner that %s', async (_what, renewedForMs, times) => {
+    start();
+    store.holds('other', 25_000);
+    await jest.advanceTimersByTimeAsync(20_000);
+
+    jest.setSystemTime(Date.now() + 8 * 3_600_000);
+    store.holds('other', -1);
+    await jest.advanceTimersByTimeAsync(11_000);
+    expect(store.recoveredAt).toEqual([]);
+    store.holds('other', renewedForMs);
+    await jest.advanceTimersByTimeAsync(15_000);
+
+    expect(store.recoveredAt).toHaveLength(times);
+  });
+
   it.each([3_000, 12_345, 29_999])(
     'takes back a job whose lease ends in %i ms at that moment, and does not look before',
     async (forMs) => {
