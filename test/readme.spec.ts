@@ -32,7 +32,7 @@ function knownOptions(check: (options: object) => unknown): readonly string[] {
   try {
     check({ doesNotExist: 1 });
   } catch (error) {
-    return /it has (.+)$/.exec(String(error))?.[1]?.split(', ') ?? [];
+    return /(?:it has|they have) (.+)$/.exec(String(error))?.[1]?.split(', ') ?? [];
   }
   return [];
 }

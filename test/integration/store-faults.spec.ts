@@ -224,8 +224,9 @@ forEachDatabase((database) => {
     let started = 0;
     queue.register('last before the fault', () => {
       started += 1;
-      const statement = database.name === 'mysql' ? /^COMMIT$/ : acknowledgement;
-      faults.fail({ statement, times: 1, error: 'connection', isDone: true });
+      const lost =
+        database.name === 'mysql' ? { statement: /^COMMIT$/, after: acknowledgement } : { statement: acknowledgement };
+      faults.fail({ ...lost, times: 1, error: 'connection', isDone: true });
     });
     await queue.enqueue('last before the fault');
 
@@ -244,8 +245,8 @@ forEachDatabase((database) => {
     const seen: number[] = [];
     queue.register('look', async () => void seen.push(...(await rig.rows()).map(({ interruptions }) => interruptions)));
     await queue.enqueue('look');
-    const statement = database.name === 'mysql' ? /^COMMIT$/ : claim;
-    faults.fail({ statement, times: 1, error: 'connection', isDone: true });
+    const lost = database.name === 'mysql' ? { statement: /^COMMIT$/, after: claim } : { statement: claim };
+    faults.fail({ ...lost, times: 1, error: 'connection', isDone: true });
 
     await queue.start();
     await until(isDone);

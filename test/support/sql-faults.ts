@@ -6,6 +6,8 @@ import type { TestDatabase } from './databases.js';
 /** Which statements fail, and how. */
 export interface Fault {
   readonly statement: RegExp;
+  /** Only those on a connection that has sent such a statement. Default: all. */
+  readonly after?: RegExp;
   /** How many of them. */
   readonly times: number;
   /** `connection`: it breaks. `passing`: the database asks to try again (deadlock, busy). */
@@ -40,8 +42,11 @@ export class SqlFaults {
 
   fail(fault: Fault): void {
     let left = fault.times;
-    const mustFail = (text: string): boolean => {
+    const meant = new WeakSet<object>();
+    const mustFail = (text: string, connection: object): boolean => {
+      if (fault.after?.test(text) === true) meant.add(connection);
       if (left === 0 || !fault.statement.test(text)) return false;
+      if (fault.after !== undefined && !meant.has(connection)) return false;
       left -= 1;
       this.hits += 1;
       return true;
@@ -55,13 +60,13 @@ export class SqlFaults {
   }
 
   /** A callback, if there is one, is the last parameter. */
-  private failServer(mustFail: (text: string) => boolean, fault: Fault): void {
+  private failServer(mustFail: (text: string, connection: object) => boolean, fault: Fault): void {
     const isPostgres = this.database.name === 'postgres';
     const prototype = (isPostgres ? pg.Client : mysqlConnection()).prototype as Prototype;
     const error = (): Error => (isPostgres ? postgresError(fault) : mysqlError(fault));
     for (const name of isPostgres ? ['query'] : ['query', 'execute']) {
       this.replace(prototype, name, (original, parameters, self) => {
-        if (!mustFail(textOf(parameters[0]))) return original.apply(self, parameters);
+        if (!mustFail(textOf(parameters[0]), Object(self))) return original.apply(self, parameters);
         const callback = parameters.at(-1);
         if (!isCallback(callback)) {
           const answered = fault.isDone === true ? original.apply(self, parameters) : undefined;
@@ -73,11 +78,11 @@ export class SqlFaults {
     }
   }
 
-  private failSqlite(mustFail: (text: string) => boolean, fault: Fault): void {
+  private failSqlite(mustFail: (text: string, connection: object) => boolean, fault: Fault): void {
     const statement = Object.getPrototypeOf(new Database(':memory:').prepare('SELECT 1')) as Prototype;
     for (const name of ['run', 'all', 'get', 'iterate']) {
       this.replace(statement, name, (original, parameters, self) => {
-        if (mustFail((self as { source: string }).source)) throw sqliteError(fault);
+        if (mustFail((self as { source: string }).source, Object(self))) throw sqliteError(fault);
         return original.apply(self, parameters);
       });
     }
