@@ -43,10 +43,10 @@ export class SqlFaults {
   fail(fault: Fault): void {
     let left = fault.times;
     const meant = new WeakSet<object>();
-    const mustFail = (text: string, connection: object): boolean => {
-      if (fault.after?.test(text) === true) meant.add(connection);
+    const mustFail = (text: string, connection: unknown): boolean => {
+      if (fault.after?.test(text) === true) meant.add(connection as object);
       if (left === 0 || !fault.statement.test(text)) return false;
-      if (fault.after !== undefined && !meant.has(connection)) return false;
+      if (fault.after !== undefined && !meant.has(connection as object)) return false;
       left -= 1;
       this.hits += 1;
       return true;
@@ -60,13 +60,13 @@ export class SqlFaults {
   }
 
   /** A callback, if there is one, is the last parameter. */
-  private failServer(mustFail: (text: string, connection: object) => boolean, fault: Fault): void {
+  private failServer(mustFail: (text: string, connection: unknown) => boolean, fault: Fault): void {
     const isPostgres = this.database.name === 'postgres';
     const prototype = (isPostgres ? pg.Client : mysqlConnection()).prototype as Prototype;
     const error = (): Error => (isPostgres ? postgresError(fault) : mysqlError(fault));
     for (const name of isPostgres ? ['query'] : ['query', 'execute']) {
       this.replace(prototype, name, (original, parameters, self) => {
-        if (!mustFail(textOf(parameters[0]), Object(self))) return original.apply(self, parameters);
+        if (!mustFail(textOf(parameters[0]), self)) return original.apply(self, parameters);
         const callback = parameters.at(-1);
         if (!isCallback(callback)) {
           const answered = fault.isDone === true ? original.apply(self, parameters) : undefined;
@@ -78,11 +78,11 @@ export class SqlFaults {
     }
   }
 
-  private failSqlite(mustFail: (text: string, connection: object) => boolean, fault: Fault): void {
+  private failSqlite(mustFail: (text: string, connection: unknown) => boolean, fault: Fault): void {
     const statement = Object.getPrototypeOf(new Database(':memory:').prepare('SELECT 1')) as Prototype;
     for (const name of ['run', 'all', 'get', 'iterate']) {
       this.replace(statement, name, (original, parameters, self) => {
-        if (mustFail((self as { source: string }).source, Object(self))) throw sqliteError(fault);
+        if (mustFail((self as { source: string }).source, self)) throw sqliteError(fault);
         return original.apply(self, parameters);
       });
     }
