@@ -83,10 +83,9 @@ export class MemoryJobMaker {
       const type = work.name === undefined ? 'job' : checkJobType(work.name);
       return this.newJob({ type, payload: '', run: (context) => work.run(context), request: { options } });
     }
-    const isUnderWay =
-      work instanceof Promise ? ', whose work is under way: pass the function that makes it, () => …' : '';
+    const mend = work instanceof Promise ? ', whose work is under way: pass the function that makes it, () => …' : '';
     throw new InvalidHandlerError(
-      `submit takes a function, an object with a run() method, or a job type with its payload, got ${show(work)}${isUnderWay}`,
+      `submit takes a function, an object with a run() method, or a job type with its payload, got ${show(work)}${mend}`,
     );
   }
 

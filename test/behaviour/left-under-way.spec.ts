@@ -34,6 +34,11 @@ forEachDatabase((database) => {
     throw new Error('declined');
   }
 
+  function handle(work: (manager: EntityManager, payload: unknown) => Promise<void>): void {
+    const run = (payload: unknown, { manager }: JobContext<EntityManager>): Promise<void> => work(manager, payload);
+    queue.register('work', run, { transactional: true });
+  }
+
   async function effects(): Promise<number> {
     const rows: unknown[] = await dataSource.query('SELECT what FROM effects');
     return rows.length;
@@ -79,15 +84,9 @@ forEachDatabase((database) => {
   });
 
   it('a transactional handler that fails while others write for it leaves nothing of that', async () => {
-    queue.handlers.add({
-      type: 'work',
-      source: 'Test.work',
-      policy: { transactional: true },
-      run: async (ms, job) => {
-        const { manager } = job as JobContext<EntityManager>;
-        const writing = stepByStep(() => manager.query("INSERT INTO effects (what) VALUES ('a')"));
-        await Promise.all([writing, failAfter(Number(ms))]);
-      },
+    handle(async (manager, ms) => {
+      const writing = stepByStep(() => manager.query("INSERT INTO effects (what) VALUES ('a')"));
+      await Promise.all([writing, failAfter(Number(ms))]);
     });
     const jobs = Array.from({ length: 10 }, (_one, index) => ({ type: 'work', payload: index % 4, maxRetries: 0 }));
     await queue.enqueueMany(jobs);
@@ -100,21 +99,15 @@ forEachDatabase((database) => {
 
   it('a transactional handler that leaves a transaction open inside of its own is never half committed', async () => {
     let inner: Promise<unknown> = Promise.resolve();
-    queue.handlers.add({
-      type: 'work',
-      source: 'Test.work',
-      policy: { transactional: true },
-      run: async (_payload, job) => {
-        const { manager } = job as JobContext<EntityManager>;
-        await manager.query("INSERT INTO effects (what) VALUES ('a')");
-        inner = manager
-          .transaction(async (deeper) => {
-            await deeper.query("INSERT INTO effects (what) VALUES ('b')");
-            await new Promise((resolve) => setTimeout(resolve, 50));
-          })
-          .catch(() => undefined);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      },
+    handle(async (manager) => {
+      await manager.query("INSERT INTO effects (what) VALUES ('a')");
+      inner = manager
+        .transaction(async (deeper) => {
+          await deeper.query("INSERT INTO effects (what) VALUES ('b')");
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        })
+        .catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 20));
     });
     await queue.enqueue('work');
 
@@ -131,6 +124,27 @@ forEachDatabase((database) => {
     expect(await rig.row()).toMatchObject({ last_error: expect.stringContaining('await it inside of the handler') });
   });
 
+  if (!database.isSqlite) {
+    it('a transaction that is refused just after its begin is not left open on a connection of the pool', async () => {
+      const narrow = await database.connect({ poolSize: 1 });
+      narrow.subscribers.push({
+        afterTransactionStart: () => {
+          throw new Error('no transactions today');
+        },
+      });
+      queue = await new QueueRig(narrow).queue();
+      handle(async () => undefined);
+      await queue.enqueue('work');
+
+      await queue.tick();
+      await narrow.query("INSERT INTO effects (what) VALUES ('a')");
+
+      expect(await rig.row()).toMatchObject({ attempts: 1, last_error: expect.stringContaining('no transactions') });
+      expect(await effects()).toBe(1);
+      await queue.close();
+    });
+  }
+
   if (database.name === 'mysql') {
     it('a transactional handler that goes on after a deadlock, for which the server has undone everything, is not half committed', async () => {
       await dataSource.query('CREATE TABLE accounts (id INTEGER PRIMARY KEY, cents INTEGER NOT NULL)');
@@ -142,21 +156,15 @@ forEachDatabase((database) => {
       // The server chooses whoever has changed less.
       await rival.query('UPDATE accounts SET cents = cents + 1 WHERE id >= 10');
       let errors = 0;
-      queue.handlers.add({
-        type: 'work',
-        source: 'Test.work',
-        policy: { transactional: true },
-        run: async (_payload, job) => {
-          const { manager } = job as JobContext<EntityManager>;
-          await manager.query("INSERT INTO effects (what) VALUES ('debit')");
-          await manager.query(pay(1));
-          const paying = manager.query(pay(20));
-          const rivals = rival.isReleased ? undefined : failAfter(50).catch(() => rival.query(pay(1)));
-          await paying.catch(() => (errors += 1));
-          await rivals;
-          if (!rival.isReleased) await rival.commitTransaction().then(() => rival.release());
-          await manager.query("INSERT INTO effects (what) VALUES ('credit')").catch(() => undefined);
-        },
+      handle(async (manager) => {
+        await manager.query("INSERT INTO effects (what) VALUES ('debit')");
+        await manager.query(pay(1));
+        const paying = manager.query(pay(20));
+        const rivals = rival.isReleased ? undefined : failAfter(50).catch(() => rival.query(pay(1)));
+        await paying.catch(() => (errors += 1));
+        await rivals;
+        if (!rival.isReleased) await rival.commitTransaction().then(() => rival.release());
+        await manager.query("INSERT INTO effects (what) VALUES ('credit')").catch(() => undefined);
       });
       await queue.enqueue('work');
 

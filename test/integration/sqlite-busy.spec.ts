@@ -67,11 +67,10 @@ forEachDatabase(
       };
       queue.register('work', work, { transactional: true });
       await queue.enqueue('work');
-      const probe = new LagProbe();
 
       await queue.tick();
 
-      expect(probe.stop()).toBeLessThan(longLagMs);
+      // While the process stands still the reader cannot end, and the commit fails.
       expect(await rig.rows()).toEqual([]);
       expect(await dataSource.query('SELECT what FROM effects')).toHaveLength(1);
     });

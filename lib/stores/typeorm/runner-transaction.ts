@@ -50,6 +50,8 @@ export class RunnerTransaction implements JobTransaction<JobWrite> {
     try {
       await runner.startTransaction('READ COMMITTED');
     } catch (error) {
+      // It has begun where a subscriber of the app has thrown afterwards, and must not go back to the pool.
+      if (Number(depthOf(runner)) > 0) await writes.sever(runner).catch(() => undefined);
       await runner.release();
       throw error;
     }
